@@ -1,0 +1,34 @@
+import { api, arrayOf, int8, int16, int32, int64, string } from '../schema.js'
+
+/** ListOffsets (KIP-79; timestamps −1 latest, −2 earliest; with read_committed the latest is the last stable offset). */
+export const ListOffsets = api({
+  key: 2,
+  name: 'ListOffsets',
+  versions: '1-7',
+  flexible: '6+',
+  request: {
+    replicaId: int32('0+', { default: -1 }),
+    isolationLevel: int8('2+', { default: 0 }),
+    topics: arrayOf('0+', {
+      name: string('0+'),
+      partitions: arrayOf('0+', {
+        partitionIndex: int32('0+'),
+        currentLeaderEpoch: int32('4+', { default: -1 }),
+        timestamp: int64('0+'),
+      }),
+    }),
+  },
+  response: {
+    throttleTimeMs: int32('2+'),
+    topics: arrayOf('0+', {
+      name: string('0+'),
+      partitions: arrayOf('0+', {
+        partitionIndex: int32('0+'),
+        errorCode: int16('0+'),
+        timestamp: int64('1+', { default: -1n }),
+        offset: int64('1+', { default: -1n }),
+        leaderEpoch: int32('4+', { default: -1 }),
+      }),
+    }),
+  },
+})
