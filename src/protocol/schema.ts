@@ -1,5 +1,5 @@
-import { ProtocolError, type Reader } from './reader.js'
-import type { Writer } from './writer.js'
+import { ProtocolError, Reader } from './reader.js'
+import { Writer } from './writer.js'
 
 /**
  * Message layouts as data, after Kafka's own message schemas (`common/message/*.json`): one table of fields holds
@@ -102,14 +102,20 @@ function primitive<T>(label: string, zero: T, write: (w: Writer, v: T) => void, 
   return { label, zero, write, read }
 }
 
-const NO_UUID = '00000000-0000-0000-0000-000000000000'
-const hex = (s: string) => Buffer.from(s.replaceAll('-', ''), 'hex')
+/** Kafka's "no id": all zeros. */
+export const NO_UUID = '00000000-0000-0000-0000-000000000000'
+
+function uuidBytes(text: string): Buffer {
+  const bytes = Buffer.from(text.replaceAll('-', ''), 'hex')
+  if (bytes.length !== 16) throw new ProtocolError(`'${text}' is not a uuid`)
+  return bytes
+}
 
 /** Topic ids and the like, as canonical hex text with hyphens; all zeros is Kafka's "none". */
 const uuidType = primitive<string>(
   'uuid',
   NO_UUID,
-  (w, v) => w.bytes(hex(v)),
+  (w, v) => w.bytes(uuidBytes(v)),
   (r) =>
     r
       .view(16)
@@ -169,6 +175,7 @@ const boolType = primitive<boolean>(
 function writeLength(writer: Writer, length: number, wide: boolean, flexible: boolean): void {
   if (flexible) writer.uvarint(length + 1)
   else if (wide) writer.int32(length)
+  else if (length > 0x7fff) throw new ProtocolError(`a string of ${length} bytes is longer than 32767`)
   else writer.int16(length)
 }
 
@@ -218,7 +225,7 @@ const bytesType = lengthPrefixed<Buffer>(
   (r, n) => r.view(n),
 )
 
-/** Record sets: a list of buffers when written, one view when read. Null is an empty view. */
+/** Record sets: a list of buffers when written, one view when read. Kafka lets them be null; that is read as an empty view. */
 const recordsType: Type<readonly Buffer[]> = {
   label: 'records',
   zero: [],
@@ -247,8 +254,15 @@ function arrayType<T>(element: Type<T>): ArrayType<T> {
       for (const item of v) element.write(w, item, version, flexible)
     },
     (r, n, version, flexible) => {
+      // No element is empty, and a bad length must not make us allocate.
       if (n > r.remaining) throw new ProtocolError(`array of ${n} elements in ${r.remaining} bytes`)
-      return Array.from({ length: n }, () => element.read(r, version, flexible))
+      const items: T[] = []
+      for (let i = 0; i < n; i++) {
+        const item = element.read(r, version, flexible)
+        if (item === null) throw new ProtocolError('null in an array')
+        items.push(item)
+      }
+      return items
     },
   )
   return { ...type, element }
@@ -256,89 +270,92 @@ function arrayType<T>(element: Type<T>): ArrayType<T> {
 
 /** A struct layout; usable for whole messages and for elements of arrays. */
 export function struct<F extends Fields>(fields: F): StructType<F> {
-  const plain = Object.entries(fields).filter(([, f]) => f.tag === undefined || !coversAll(f))
-  const tagged = Object.entries(fields)
-    .filter(([, f]) => f.tag !== undefined)
-    .sort(([, a], [, b]) => a.tag! - b.tag!)
-  const byTag = new Map(tagged.map(([name, f]) => [f.tag!, [name, f] as const]))
+  const all = Object.entries(fields)
+  const tagged = all.filter(([, f]) => f.tag !== undefined).sort(([, a], [, b]) => a.tag! - b.tag!)
+  const zero = Object.fromEntries(all.map(([name, f]) => [name, f.defaultValue]))
   return {
     label: 'struct',
     fields,
-    zero: {},
+    zero: zero as Struct<F>,
     write(writer, value, version, flexible) {
       const values = value as Record<string, unknown>
-      for (const [name, field] of plain) {
-        if (!within(field.versions, version) || isTagged(field, version)) continue
-        writeField(writer, name, field, values[name], version, flexible)
+      for (const [name, field] of all) {
+        if (isPlain(field, version)) writeField(writer, name, field, givenOr(field, values[name]), version, flexible)
       }
       if (flexible) writeTagged(writer, tagged, values, version)
     },
     read(reader, version, flexible) {
-      const result: Record<string, unknown> = {}
-      for (const [name, field] of Object.entries(fields)) result[name] = field.defaultValue
-      for (const [name, field] of plain) {
-        if (!within(field.versions, version) || isTagged(field, version)) continue
-        result[name] = readField(reader, field, version, flexible)
+      const result: Record<string, unknown> = { ...zero }
+      for (const [name, field] of all) {
+        if (isPlain(field, version)) result[name] = readField(reader, name, field, version, flexible)
       }
-      if (flexible) readTagged(reader, byTag, result, version)
+      if (flexible) readTagged(reader, tagged, result, version)
       return result as Struct<F>
     },
   }
 }
 
-const isTagged = (field: Field<unknown>, version: number) => within(field.taggedVersions, version)
-const coversAll = (field: Field<unknown>) =>
-  field.taggedVersions !== undefined && field.taggedVersions.min <= field.versions.min && field.taggedVersions.max >= field.versions.max
+type NamedField = readonly [name: string, field: Field<unknown>]
 
-function writeField(writer: Writer, name: string, field: Field<unknown>, given: unknown, version: number, flexible: boolean): void {
-  const value = given === undefined ? field.defaultValue : given
+const isTagged = (field: Field<unknown>, version: number) => within(field.versions, version) && within(field.taggedVersions, version)
+const isPlain = (field: Field<unknown>, version: number) => within(field.versions, version) && !within(field.taggedVersions, version)
+const isStruct = (type: Type<unknown>): type is StructType<Fields> => type.label === 'struct'
+
+/** What is written for a field: the given value, or its default if it was left out. */
+const givenOr = (field: Field<unknown>, given: unknown) => (given === undefined ? field.defaultValue : given)
+
+// A nullable struct is preceded by a presence byte (KIP-893); everything else encodes null in its length.
+const hasPresenceByte = (field: Field<unknown>, version: number) => isStruct(field.type) && within(field.nullable, version)
+
+function writeField(writer: Writer, name: string, field: Field<unknown>, value: unknown, version: number, flexible: boolean): void {
   if (value === null && !within(field.nullable, version)) throw new ProtocolError(`${name} may not be null in version ${version}`)
-  // A nullable struct is preceded by a presence byte (KIP-893); everything else encodes null in its length.
-  if (field.type.label === 'struct' && field.nullable !== undefined) {
+  if (hasPresenceByte(field, version)) {
     writer.int8(value === null ? -1 : 1)
     if (value === null) return
   }
   field.type.write(writer, value, version, flexible)
 }
 
-function readField(reader: Reader, field: Field<unknown>, version: number, flexible: boolean): unknown {
-  if (field.type.label === 'struct' && within(field.nullable, version) && reader.int8() < 0) return null
-  return field.type.read(reader, version, flexible)
+function readField(reader: Reader, name: string, field: Field<unknown>, version: number, flexible: boolean): unknown {
+  if (hasPresenceByte(field, version) && reader.int8() < 0) return null
+  const value = field.type.read(reader, version, flexible)
+  if (value === null && !within(field.nullable, version)) throw new ProtocolError(`${name} is null in version ${version}`)
+  return value
 }
 
-function writeTagged(
-  writer: Writer,
-  tagged: ReadonlyArray<readonly [string, Field<unknown>]>,
-  values: Record<string, unknown>,
-  version: number,
-): void {
-  const present = tagged.filter(
-    ([name, f]) => within(f.versions, version) && isTagged(f, version) && values[name] !== undefined && values[name] !== f.defaultValue,
-  )
+/** Tagged fields lie after the others, in order of their tags; those that have their default are left out. */
+function writeTagged(writer: Writer, tagged: readonly NamedField[], values: Record<string, unknown>, version: number): void {
+  const present = tagged.filter(([name, field]) => isTagged(field, version) && !isDefault(field, givenOr(field, values[name])))
   writer.uvarint(present.length)
   for (const [name, field] of present) {
-    const inner = new (writer.constructor as new () => Writer)()
-    writeField(inner, name, field, values[name], version, true)
+    const inner = new Writer()
+    writeField(inner, name, field, givenOr(field, values[name]), version, true)
     writer.uvarint(field.tag!)
     writer.uvarint(inner.length)
     for (const part of inner.finish()) writer.chunk(part)
   }
 }
 
-function readTagged(
-  reader: Reader,
-  byTag: ReadonlyMap<number, readonly [string, Field<unknown>]>,
-  result: Record<string, unknown>,
-  version: number,
-): void {
+function readTagged(reader: Reader, tagged: readonly NamedField[], result: Record<string, unknown>, version: number): void {
   const count = reader.uvarint()
   for (let i = 0; i < count; i++) {
     const tag = reader.uvarint()
-    const size = reader.uvarint()
-    const known = byTag.get(tag)
-    if (known !== undefined && isTagged(known[1], version)) result[known[0]] = readField(reader, known[1], version, true)
-    else reader.view(size)
+    const content = new Reader(reader.view(reader.uvarint()))
+    const known = tagged.find(([, field]) => field.tag === tag && isTagged(field, version))
+    if (known !== undefined) result[known[0]] = readField(content, known[0], known[1], version, true)
   }
+}
+
+function isDefault(field: Field<unknown>, value: unknown): boolean {
+  if (value === field.defaultValue) return true
+  if (value === null || field.defaultValue === null) return false
+  if (isStruct(field.type)) {
+    return Object.entries(field.type.fields).every(([name, inner]) =>
+      isDefault(inner, givenOr(inner, (value as Record<string, unknown>)[name])),
+    )
+  }
+  // Lists of all kinds have an empty default, if it is not null.
+  return typeof value === 'object' && (value as ArrayLike<unknown>).length === 0
 }
 
 /** A field without a default must be given when writing. */
@@ -378,7 +395,7 @@ export const records = maker(recordsType)
 export function arrayOf<F extends Fields>(
   versions: Versions,
   fields: F,
-  options: FieldOptions<readonly Struct<F>[] | null> & { nullable: Versions; default: null },
+  options: FieldOptions<readonly Struct<F>[] | null> & { nullable: Versions; default: readonly [] | null },
 ): Field<readonly Struct<F>[] | null, true>
 export function arrayOf<F extends Fields>(
   versions: Versions,
@@ -388,7 +405,7 @@ export function arrayOf<F extends Fields>(
 export function arrayOf<F extends Fields>(
   versions: Versions,
   fields: F,
-  options: FieldOptions<readonly Struct<F>[]> & { default: readonly Struct<F>[] },
+  options: FieldOptions<readonly Struct<F>[]> & { default: readonly [] },
 ): Field<readonly Struct<F>[], true>
 export function arrayOf<F extends Fields>(
   versions: Versions,
@@ -403,7 +420,7 @@ export function arrayOf<F extends Fields>(
   return (maker(arrayType(struct(fields))) as (v: Versions, o?: unknown) => Field<readonly Struct<F>[]>)(versions, options)
 }
 
-/** A single struct inside a message. */
+/** A single struct inside a message. The default `{}` is the struct with the defaults of all its fields. */
 export function structOf<F extends Fields>(
   versions: Versions,
   fields: F,
@@ -412,7 +429,7 @@ export function structOf<F extends Fields>(
 export function structOf<F extends Fields>(
   versions: Versions,
   fields: F,
-  options: FieldOptions<Struct<F>> & { default: Struct<F> },
+  options: FieldOptions<Struct<F>> & { default: Record<string, never> },
 ): Field<Struct<F>, true>
 export function structOf<F extends Fields>(versions: Versions, fields: F, options?: FieldOptions<Struct<F>>): Field<Struct<F>, false>
 export function structOf<F extends Fields>(
@@ -420,7 +437,9 @@ export function structOf<F extends Fields>(
   fields: F,
   options?: FieldOptions<Struct<F> | null>,
 ): Field<Struct<F> | null> {
-  return (maker(struct(fields)) as (v: Versions, o?: unknown) => Field<Struct<F>>)(versions, options)
+  const type = struct(fields)
+  const field = (maker(type) as (v: Versions, o?: unknown) => Field<Struct<F>>)(versions, options)
+  return field.defaultValue === null ? field : { ...field, defaultValue: type.zero }
 }
 
 /** Arrays of primitives. */
@@ -443,12 +462,12 @@ export interface Api<Q extends Fields = Fields, S extends Fields = Fields> {
 export type RequestOf<A> = A extends Api<infer Q, Fields> ? InputOf<Q> : never
 export type ResponseOf<A> = A extends Api<Fields, infer S> ? Output<Struct<S>> : never
 
-/** Defines an API. `versions` are those we speak, both ends included; `flexible` is Kafka's first flexible version. */
+/** Defines an API. `versions` are those we speak, both ends included; `flexible` is as in Kafka's schema: `none` or `N+`. */
 export function api<Q extends Fields, S extends Fields>(definition: {
   key: number
   name: string
   versions: Versions
-  flexible: Versions
+  flexible: Versions | 'none'
   request: Q
   response: S
 }): Api<Q, S> {
@@ -456,7 +475,7 @@ export function api<Q extends Fields, S extends Fields>(definition: {
     key: definition.key,
     name: definition.name,
     versions: parseVersions(definition.versions),
-    flexible: parseVersions(definition.flexible).min,
+    flexible: definition.flexible === 'none' ? Number.POSITIVE_INFINITY : parseVersions(definition.flexible).min,
     request: struct(definition.request),
     response: struct(definition.response),
   }
