@@ -1,0 +1,6 @@
+export * from './batch.js'
+export { crc32c } from './crc.js'
+export * from './filler.js'
+export * from './patch.js'
+export * from './scan.js'
+export * from './translate.js'
