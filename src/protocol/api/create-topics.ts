@@ -13,14 +13,22 @@ export const CreateTopics = api({
       numPartitions: int32('0+'),
       /** −1: the broker's setting, or as `assignments` say. */
       replicationFactor: int16('0+'),
-      assignments: arrayOf('0+', {
-        partitionIndex: int32('0+'),
-        brokerIds: arrayOfInt32('0+'),
-      }),
-      configs: arrayOf('0+', {
-        name: string('0+'),
-        value: string('0+', { nullable: '0+' }),
-      }),
+      assignments: arrayOf(
+        '0+',
+        {
+          partitionIndex: int32('0+'),
+          brokerIds: arrayOfInt32('0+'),
+        },
+        { default: [] },
+      ),
+      configs: arrayOf(
+        '0+',
+        {
+          name: string('0+'),
+          value: string('0+', { nullable: '0+' }),
+        },
+        { default: [] },
+      ),
     }),
     timeoutMs: int32('0+', { default: 60000 }),
     validateOnly: bool('1+', { default: false }),

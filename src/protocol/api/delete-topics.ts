@@ -12,7 +12,7 @@ export const DeleteTopics = api({
   request: {
     topics: arrayOf('6+', {
       name: string('6+', { nullable: '6+', default: null }),
-      topicId: uuid('6+'),
+      topicId: uuid('6+', { default: NO_UUID }),
     }),
     topicNames: arrayOfString('0-5'),
     timeoutMs: int32('0+'),

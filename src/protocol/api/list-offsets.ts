@@ -10,7 +10,8 @@ export const ListOffsets = api({
   versions: '1-11',
   flexible: '6+',
   request: {
-    replicaId: int32('0+'),
+    /** −1: a consumer. −2, for debugging, sees the log end past the high watermark, and followers answer it too. */
+    replicaId: int32('0+', { default: -1 }),
     /** 0 read_uncommitted, 1 read_committed. */
     isolationLevel: int8('2+', { default: 0 }),
     topics: arrayOf('0+', {

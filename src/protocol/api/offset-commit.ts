@@ -17,7 +17,7 @@ export const OffsetCommit = api({
     /** −1: the broker's setting. */
     retentionTimeMs: int64('2-4', { default: -1n }),
     topics: arrayOf('0+', {
-      name: string('0-9', { default: '' }),
+      name: string('0-9'),
       partitions: arrayOf('0+', {
         partitionIndex: int32('0+'),
         committedOffset: int64('0+'),

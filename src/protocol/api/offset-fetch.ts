@@ -28,7 +28,7 @@ export const OffsetFetch = api({
       topics: arrayOf(
         '8+',
         {
-          name: string('8-9', { default: '' }),
+          name: string('8-9'),
           partitionIndexes: arrayOfInt32('8+'),
         },
         { nullable: '8+' },
