@@ -120,12 +120,12 @@ function int64At(buffer: Buffer, at: number): bigint {
 export function readBatchHeader(buffer: Buffer, at: number): BatchHeader {
   if (buffer.length - at < LEGACY_HEADER_SIZE) throw new CorruptBatchError(-1n, `only ${buffer.length - at} bytes`)
   const magic = buffer.readInt8(at + At.magic)
-  const offset = () => buffer.readBigInt64BE(at)
-  if (magic < 0 || magic > 2) throw new CorruptBatchError(offset(), `unknown magic ${magic}`)
+  if (magic < 0 || magic > 2) throw new CorruptBatchError(buffer.readBigInt64BE(at), `unknown magic ${magic}`)
   const size = PREFIX_SIZE + buffer.readInt32BE(at + At.batchLength)
   const least = magic < 2 ? LEGACY_HEADER_SIZE : At.records
-  if (size < least) throw new CorruptBatchError(offset(), `${size} bytes are too few for magic ${magic}`)
-  if (size > buffer.length - at) throw new CorruptBatchError(offset(), `${size} bytes long where ${buffer.length - at} are left`)
+  if (size < least) throw new CorruptBatchError(buffer.readBigInt64BE(at), `${size} bytes are too few for magic ${magic}`)
+  if (size > buffer.length - at)
+    throw new CorruptBatchError(buffer.readBigInt64BE(at), `${size} bytes long where ${buffer.length - at} are left`)
   const header = new BatchHeader(buffer, at)
   if (header.lastOffsetDelta < 0 || header.count < 0 || header.count > header.lastOffsetDelta + 1) {
     throw new CorruptBatchError(header.baseOffset, `${header.count} records in ${header.lastOffsetDelta + 1} offsets`)
