@@ -1,4 +1,8 @@
 import type { MirrorError } from '../mirror/errors.js'
+import type { PartitionState } from '../mirror/partition-states.js'
+import type { ThrottledReplica } from '../mirror/throttles.js'
+
+export type { PartitionState, ThrottledReplica }
 
 /**
  * Options and plain-data results of every use case. Names follow the Admin methods of KIP-1279. Offsets are `bigint`,
@@ -176,9 +180,6 @@ export interface MirrorPartition {
   readonly held: Readonly<Record<string, string | null>>
 }
 
-/** The states of KIP-1279. */
-export type PartitionState = 'LOG_ALIGNMENT' | 'EPOCH_FENCING' | 'MIRRORING' | 'PAUSING' | 'PAUSED' | 'STOPPING' | 'STOPPED' | 'FAILED'
-
 export interface MirrorDescription extends MirrorListing {
   /** As set, secrets replaced by `[hidden]`. */
   readonly configs: Readonly<Record<string, string>>
@@ -202,12 +203,6 @@ export type ThrottleTarget =
   | { readonly kind: 'topic'; readonly topic: string }
   | { readonly kind: 'source'; readonly mirror: string; readonly client: string }
   | { readonly kind: 'client'; readonly client: string }
-
-/** One replica whose copying is throttled. */
-export interface ThrottledReplica {
-  readonly partition: number
-  readonly broker: number
-}
 
 /** A rate for brokers and clients (`50MB` or bytes per second), replicas for topics (`0:4,1:4` or `*`), null to clear. */
 export type ThrottleValue = { readonly rate: string | number } | { readonly replicas: string | readonly ThrottledReplica[] | '*' } | null

@@ -1,0 +1,159 @@
+import { ShapeError } from './json.js'
+import type { MirrorSpec, PartitionStatus, RemovalResult, StateKind, StateValues, TopicSpec } from './state.js'
+import { decodeValue } from './state.js'
+import { parseKey, type StateKey } from './state-keys.js'
+import type { ThrottledReplica } from './throttles.js'
+
+/** A record of the state topic; a null value is a tombstone. */
+export interface StateRecord {
+  readonly key: string
+  readonly value: string | null
+}
+
+/** One mirror as it is known. It exists when `spec` is there; the rest may arrive earlier or be left over. */
+export interface MirrorEntry {
+  readonly name: string
+  readonly spec: MirrorSpec | undefined
+  readonly configs: ReadonlyMap<string, string>
+  readonly patterns: ReadonlySet<string>
+  readonly topics: ReadonlyMap<string, TopicSpec>
+  readonly results: ReadonlyMap<string, RemovalResult>
+  /** topic → partition → status */
+  readonly statuses: ReadonlyMap<string, ReadonlyMap<number, PartitionStatus>>
+}
+
+/**
+ * What the records of the state topic amount to. Records of different keys may be folded in any order; of one key the
+ * later one wins, save that a status of a lower owner epoch than the known one is a zombie's and ignored.
+ */
+export class MirrorState {
+  private readonly entries = new Map<string, MutableEntry>()
+  private readonly unreadable = new Map<string, string>()
+  private readonly brokers = new Map<number, number>()
+  private readonly throttledTopics = new Map<string, readonly ThrottledReplica[] | '*'>()
+
+  static of(records: Iterable<StateRecord>): MirrorState {
+    const state = new MirrorState()
+    for (const record of records) state.apply(record)
+    return state
+  }
+
+  /** Key → why its value cannot be read: written by a newer version, or by somebody else. */
+  get problems(): ReadonlyMap<string, string> {
+    return this.unreadable
+  }
+
+  /** Broker id → bytes per second. */
+  get brokerThrottles(): ReadonlyMap<number, number> {
+    return this.brokers
+  }
+
+  get topicThrottles(): ReadonlyMap<string, readonly ThrottledReplica[] | '*'> {
+    return this.throttledTopics
+  }
+
+  /** Mirrors that exist, sorted by name. */
+  mirrors(): (MirrorEntry & { readonly spec: MirrorSpec })[] {
+    const existing = [...this.entries.values()].filter((entry): entry is MutableEntry & { spec: MirrorSpec } => entry.spec !== undefined)
+    return existing.sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** An existing mirror, or undefined. */
+  mirror(name: string): (MirrorEntry & { readonly spec: MirrorSpec }) | undefined {
+    const entry = this.entries.get(name)
+    return entry?.spec === undefined ? undefined : (entry as MutableEntry & { spec: MirrorSpec })
+  }
+
+  status(mirror: string, topic: string, partition: number): PartitionStatus | undefined {
+    return this.entries.get(mirror)?.statuses.get(topic)?.get(partition)
+  }
+
+  /** The existing mirror that copies or is about to copy `topic`; removed topics belong to nobody. */
+  mirrorOf(topic: string): string | undefined {
+    return this.mirrors().find((entry) => isActive(entry.topics.get(topic)))?.name
+  }
+
+  /** Folds one record in. Returns what it was about, or undefined if it changed nothing. Never throws. */
+  apply(record: StateRecord): StateKey | undefined {
+    const key = parseKey(record.key)
+    if (key === undefined) return undefined
+    try {
+      const changed = this.applyTo(key, record.value)
+      this.unreadable.delete(record.key)
+      return changed ? key : undefined
+    } catch (error) {
+      if (!(error instanceof ShapeError)) throw error
+      this.unreadable.set(record.key, error.message)
+      return undefined
+    }
+  }
+
+  private applyTo(key: StateKey, value: string | null): boolean {
+    const decoded = <K extends StateKind>(kind: K): StateValues[K] | undefined => (value === null ? undefined : decodeValue(kind, value))
+    switch (key.kind) {
+      case 'mirror':
+        this.entry(key.mirror).spec = decoded('mirror')
+        return true
+      case 'config':
+        return put(this.entry(key.mirror).configs, key.key, decoded('config')?.value)
+      case 'pattern':
+        this.entry(key.mirror).patterns[value === null ? 'delete' : 'add'](key.pattern)
+        return true
+      case 'topic':
+        return put(this.entry(key.mirror).topics, key.topic, decoded('topic'))
+      case 'result':
+        return put(this.entry(key.mirror).results, key.topic, decoded('result'))
+      case 'throttle/broker':
+        return put(this.brokers, key.broker, decoded('throttle/broker')?.rate)
+      case 'throttle/topic':
+        return put(this.throttledTopics, key.topic, decoded('throttle/topic')?.replicas)
+      case 'status':
+        return this.applyStatus(key, decoded('status'))
+    }
+  }
+
+  private applyStatus(key: StateKey & { kind: 'status' }, status: PartitionStatus | undefined): boolean {
+    const { statuses } = this.entry(key.mirror)
+    const partitions = statuses.get(key.topic) ?? new Map<number, PartitionStatus>()
+    const known = partitions.get(key.partition)
+    if (status !== undefined && known !== undefined && status.ownerEpoch < known.ownerEpoch) return false
+    put(partitions, key.partition, status)
+    put(statuses, key.topic, partitions.size === 0 ? undefined : partitions)
+    return true
+  }
+
+  private entry(name: string): MutableEntry {
+    const known = this.entries.get(name)
+    if (known !== undefined) return known
+    const entry: MutableEntry = {
+      name,
+      spec: undefined,
+      configs: new Map(),
+      patterns: new Set(),
+      topics: new Map(),
+      results: new Map(),
+      statuses: new Map(),
+    }
+    this.entries.set(name, entry)
+    return entry
+  }
+}
+
+interface MutableEntry {
+  readonly name: string
+  spec: MirrorSpec | undefined
+  readonly configs: Map<string, string>
+  readonly patterns: Set<string>
+  readonly topics: Map<string, TopicSpec>
+  readonly results: Map<string, RemovalResult>
+  readonly statuses: Map<string, Map<number, PartitionStatus>>
+}
+
+/** True for a topic that belongs to its mirror; false once it was removed. */
+export const isActive = (spec: TopicSpec | undefined): spec is TopicSpec => spec !== undefined && spec.desired !== 'STOPPED'
+
+function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): boolean {
+  if (value === undefined) return map.delete(key)
+  map.set(key, value)
+  return true
+}

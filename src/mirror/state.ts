@@ -1,0 +1,195 @@
+import {
+  arrayOf,
+  booleanOf,
+  choiceOf,
+  int64Of,
+  type Json,
+  mapValuesOf,
+  numberOf,
+  objectOf,
+  optionally,
+  ShapeError,
+  stringify,
+  textOf,
+} from './json.js'
+import { PARTITION_STATES, type PartitionState } from './partition-states.js'
+import type { ThrottledReplica } from './throttles.js'
+
+/** Version written into every value. A reader refuses others: it could misread them. */
+export const STATE_VERSION = 1
+
+export interface MirrorSpec {
+  /** Pinned at creation or, after an offline creation, when the source is first reached. */
+  readonly sourceClusterId: string | undefined
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+}
+
+export interface ConfigSpec {
+  readonly value: string
+}
+
+export interface PatternSpec {
+  readonly addedAt: number
+}
+
+/** The producer id that copies one partition, whoever owns it. */
+export interface PartitionProducer {
+  readonly id: bigint
+  readonly epoch: number
+}
+
+const DESIRED = ['MIRRORING', 'STOPPING', 'STOPPED', 'PAUSED'] as const
+export type DesiredState = (typeof DESIRED)[number]
+
+export interface TopicSpec {
+  readonly desired: DesiredState
+  /** Topic ids as hex text with hyphens; all zeros where a cluster has none. */
+  readonly sourceTopicId: string
+  readonly destinationTopicId: string
+  readonly partitions: number
+  /** One per partition, in order. */
+  readonly producers: readonly PartitionProducer[]
+  /** Held key → real value to be applied at failover; null removes the override. */
+  readonly held: Readonly<Record<string, string | null>>
+  readonly addedAt: number
+}
+
+export interface BrokerThrottle {
+  /** Bytes per second. */
+  readonly rate: number
+}
+
+export interface TopicThrottle {
+  readonly replicas: readonly ThrottledReplica[] | '*'
+}
+
+export interface LeaderEpochStart {
+  readonly epoch: number
+  readonly startOffset: bigint
+}
+
+export interface PartitionStatus {
+  readonly ownerEpoch: number
+  /** Client id of the owner. */
+  readonly owner: string
+  readonly state: PartitionState
+  /** When the state was entered, milliseconds since the epoch. */
+  readonly since: number
+  readonly sourceLeaderEpochs: readonly LeaderEpochStart[]
+  readonly fastForward?: { readonly target: bigint; readonly done: boolean } | undefined
+  readonly fillMode: 'markers' | 'transactions'
+  readonly error?: { readonly message: string; readonly retries: number; readonly at: number } | undefined
+  /** Offsets the source no longer had, both ends included. */
+  readonly lostRanges: readonly { readonly from: bigint; readonly to: bigint }[]
+  /** Log end at which the owner let go, once STOPPED. */
+  readonly stoppedAt?: bigint | undefined
+}
+
+export interface RemovalResult {
+  readonly how: 'confirmed' | 'fenced' | 'unfenced'
+  readonly at: number
+  /** Destination log end per partition when the topic was let go, fence markers not counted. */
+  readonly partitions: readonly { readonly partition: number; readonly logEndOffset: bigint }[]
+}
+
+export interface StateValues {
+  readonly mirror: MirrorSpec
+  readonly config: ConfigSpec
+  readonly topic: TopicSpec
+  readonly pattern: PatternSpec
+  readonly 'throttle/broker': BrokerThrottle
+  readonly 'throttle/topic': TopicThrottle
+  readonly status: PartitionStatus
+  readonly result: RemovalResult
+}
+
+export type StateKind = keyof StateValues
+
+/** A record's value. int64 becomes decimal text. */
+export const encodeValue = <K extends StateKind>(_kind: K, value: StateValues[K]): string => stringify({ version: STATE_VERSION, ...value })
+
+/** Throws {@link ShapeError} with a readable reason: not JSON, an unknown version, a field that is wrong. */
+export function decodeValue<K extends StateKind>(kind: K, text: string): StateValues[K] {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    throw new ShapeError('it is not JSON')
+  }
+  const json = objectOf(parsed, 'it')
+  if (json.version !== STATE_VERSION) {
+    throw new ShapeError(`it has version ${JSON.stringify(json.version)}, this program reads version ${STATE_VERSION}`)
+  }
+  return DECODERS[kind](json)
+}
+
+const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = {
+  mirror: (json) => ({
+    sourceClusterId: optionally(json.sourceClusterId, 'sourceClusterId', textOf),
+    createdAt: numberOf(json.createdAt, 'createdAt'),
+  }),
+  config: (json) => ({ value: textOf(json.value, 'value') }),
+  pattern: (json) => ({ addedAt: numberOf(json.addedAt, 'addedAt') }),
+  topic: (json) => ({
+    desired: choiceOf(json.desired, 'desired', DESIRED),
+    sourceTopicId: textOf(json.sourceTopicId, 'sourceTopicId'),
+    destinationTopicId: textOf(json.destinationTopicId, 'destinationTopicId'),
+    partitions: numberOf(json.partitions, 'partitions'),
+    producers: arrayOf(json.producers, 'producers', (item, field) => {
+      const producer = objectOf(item, field)
+      return { id: int64Of(producer.id, `${field}.id`), epoch: numberOf(producer.epoch, `${field}.epoch`) }
+    }),
+    held: mapValuesOf(json.held, 'held', (item, field) => (item === null ? null : textOf(item, field))),
+    addedAt: numberOf(json.addedAt, 'addedAt'),
+  }),
+  'throttle/broker': (json) => ({ rate: numberOf(json.rate, 'rate') }),
+  'throttle/topic': (json) => ({
+    replicas:
+      json.replicas === '*'
+        ? '*'
+        : arrayOf(json.replicas, 'replicas', (item, field) => {
+            const replica = objectOf(item, field)
+            return { partition: numberOf(replica.partition, `${field}.partition`), broker: numberOf(replica.broker, `${field}.broker`) }
+          }),
+  }),
+  status: (json) => ({
+    ownerEpoch: numberOf(json.ownerEpoch, 'ownerEpoch'),
+    owner: textOf(json.owner, 'owner'),
+    state: choiceOf(json.state, 'state', Object.keys(PARTITION_STATES) as PartitionState[]),
+    since: numberOf(json.since, 'since'),
+    sourceLeaderEpochs: arrayOf(json.sourceLeaderEpochs, 'sourceLeaderEpochs', (item, field) => {
+      const start = objectOf(item, field)
+      return { epoch: numberOf(start.epoch, `${field}.epoch`), startOffset: int64Of(start.startOffset, `${field}.startOffset`) }
+    }),
+    fastForward: optionally(json.fastForward, 'fastForward', (item, field) => {
+      const fastForward = objectOf(item, field)
+      return { target: int64Of(fastForward.target, `${field}.target`), done: booleanOf(fastForward.done, `${field}.done`) }
+    }),
+    fillMode: choiceOf(json.fillMode, 'fillMode', ['markers', 'transactions']),
+    error: optionally(json.error, 'error', (item, field) => {
+      const error = objectOf(item, field)
+      return {
+        message: textOf(error.message, `${field}.message`),
+        retries: numberOf(error.retries, `${field}.retries`),
+        at: numberOf(error.at, `${field}.at`),
+      }
+    }),
+    lostRanges: arrayOf(json.lostRanges, 'lostRanges', (item, field) => {
+      const range = objectOf(item, field)
+      return { from: int64Of(range.from, `${field}.from`), to: int64Of(range.to, `${field}.to`) }
+    }),
+    stoppedAt: optionally(json.stoppedAt, 'stoppedAt', int64Of),
+  }),
+  result: (json) => ({
+    how: choiceOf(json.how, 'how', ['confirmed', 'fenced', 'unfenced']),
+    at: numberOf(json.at, 'at'),
+    partitions: arrayOf(json.partitions, 'partitions', (item, field) => {
+      const partition = objectOf(item, field)
+      return {
+        partition: numberOf(partition.partition, `${field}.partition`),
+        logEndOffset: int64Of(partition.logEndOffset, `${field}.logEndOffset`),
+      }
+    }),
+  }),
+}
