@@ -3,6 +3,9 @@ import { usageError } from './errors.js'
 import { splitList } from './filters.js'
 import { isReference } from './secrets.js'
 
+/** What to do when the source no longer has what was to be copied next. */
+export type OnGap = 'fail' | 'record'
+
 /** A mirror's own settings, defaults filled in. Times are milliseconds. */
 export interface MirrorConfig {
   readonly topicsInclude: readonly string[]
@@ -17,7 +20,7 @@ export interface MirrorConfig {
   readonly fetchBackoffMs: number
   readonly failedRetryInitialBackoffMs: number
   readonly failedRetryMaxBackoffMs: number
-  readonly onGap: 'fail' | 'record'
+  readonly onGap: OnGap
   readonly bufferBytes: number
 }
 

@@ -1,0 +1,49 @@
+/** Reads zigzag varints (protobuf's sint64) one after the other; values must fit a double exactly. */
+export class RecordReader {
+  constructor(
+    private readonly bytes: Buffer,
+    private at = 0,
+  ) {}
+
+  get position(): number {
+    return this.at
+  }
+
+  varint(): number {
+    let value = 0
+    for (let factor = 1; ; factor *= 128) {
+      const byte = this.bytes[this.at++]
+      if (byte === undefined || factor > 2 ** 63) throw new RangeError('a record ends early')
+      value += (byte & 0x7f) * factor
+      if (byte < 0x80) break
+    }
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+  }
+
+  int8(): number {
+    this.need(1)
+    return this.bytes.readInt8(this.at++)
+  }
+
+  /** A view of `size` bytes; null for a negative size. */
+  view(size: number): Buffer | null {
+    if (size < 0) return null
+    this.need(size)
+    const view = this.bytes.subarray(this.at, this.at + size)
+    this.at += size
+    return view
+  }
+
+  private need(size: number): void {
+    if (this.at + size > this.bytes.length) throw new RangeError('a record ends early')
+  }
+}
+
+/** The zigzag varint of a whole number that fits a double exactly. */
+export function varint(value: number): Buffer {
+  const out: number[] = []
+  let rest = value < 0 ? -value * 2 - 1 : value * 2
+  for (; rest >= 128; rest = Math.floor(rest / 128)) out.push((rest % 128) + 128)
+  out.push(rest)
+  return Buffer.from(out)
+}
