@@ -1,0 +1,6 @@
+export { logEvents } from './events.js'
+export { type Readiness, readinessOf } from './health.js'
+export { ListenError, type ObserverServer, serveHttp } from './http.js'
+export { formatListenAddress, type ListenAddress, ListenAddressError, parseListenAddress } from './listen-address.js'
+export { createLog, type LogLevel, type LogOptions } from './log.js'
+export { createMetrics, type Metrics, type MetricsOptions } from './metrics.js'
