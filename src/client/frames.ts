@@ -1,0 +1,96 @@
+/** The stream holds something that is no Kafka response. */
+export class FrameError extends Error {
+  override readonly name = 'FrameError'
+
+  constructor(
+    reason: string,
+    readonly advice?: string,
+  ) {
+    super(reason)
+  }
+}
+
+/** Larger than any fetch we ask for, also when one batch exceeds the asked size; smaller than what text or TLS reads as a length. */
+const MAX_FRAME_BYTES = 320 * 1024 * 1024
+/** The answer to ApiVersions is a few kB: a first frame above this is another protocol. */
+const MAX_FIRST_FRAME_BYTES = 1024 * 1024
+
+/**
+ * Cuts a byte stream into Kafka's frames (int32 length, then that many bytes), at whatever borders the chunks come.
+ * A frame inside one chunk is a view of it; a larger one is collected into a buffer of its exact size as its chunks
+ * arrive, so each byte is copied at most once and no chunk is kept.
+ */
+export class FrameReader {
+  private readonly prefix = Buffer.alloc(4)
+  private prefixed = 0
+  private frame: Buffer | undefined
+  private filled = 0
+  private first = true
+
+  constructor(private readonly onFrame: (frame: Buffer) => void) {}
+
+  /** @throws FrameError when a length cannot be right; the stream is lost then. */
+  push(chunk: Buffer): void {
+    let at = 0
+    while (at < chunk.length) {
+      if (this.frame === undefined) {
+        const size = this.readLength(chunk, at)
+        at += this.consumed
+        if (size === undefined) return
+        if (chunk.length - at >= size) {
+          this.onFrame(chunk.subarray(at, at + size))
+          at += size
+          continue
+        }
+        // Not from Buffer's pool, where a small neighbour would pin it.
+        this.frame = Buffer.allocUnsafeSlow(size)
+        this.filled = 0
+      }
+      at += this.fill(chunk, at)
+    }
+  }
+
+  private consumed = 0
+
+  private readLength(chunk: Buffer, at: number): number | undefined {
+    const wanted = Math.min(4 - this.prefixed, chunk.length - at)
+    chunk.copy(this.prefix, this.prefixed, at, at + wanted)
+    this.consumed = wanted
+    this.prefixed += wanted
+    if (this.prefixed < 4) return undefined
+    this.prefixed = 0
+    const size = this.prefix.readInt32BE(0)
+    if (size < 4 || size > (this.first ? MAX_FIRST_FRAME_BYTES : MAX_FRAME_BYTES)) throw this.explain(chunk.subarray(at + wanted))
+    this.first = false
+    return size
+  }
+
+  private fill(chunk: Buffer, at: number): number {
+    const frame = this.frame!
+    const copied = chunk.copy(frame, this.filled, at)
+    this.filled += copied
+    if (this.filled === frame.length) {
+      this.frame = undefined
+      this.onFrame(frame)
+    }
+    return copied
+  }
+
+  private explain(rest: Buffer): FrameError {
+    const [type, major] = this.prefix
+    const text = this.prefix.toString('latin1')
+    // TLS records: alert (21) and handshake (22), version 3.x.
+    if ((type === 21 || type === 22) && major === 3) {
+      return new FrameError('this looks like a TLS port', 'set security.protocol=SSL (or SASL_SSL)')
+    }
+    if (text === 'HTTP') return new FrameError('an HTTP server answered', 'give the address of a Kafka listener')
+    if (/^[\x20-\x7e\r\n]{4}$/.test(text)) {
+      const line = (text + rest.toString('latin1', 0, 40)).split(/[\r\n]/)[0]!.replace(/[^\x20-\x7e]/g, '?')
+      return new FrameError(`something that is not Kafka answered: "${line}"`, 'give the address of a Kafka listener')
+    }
+    return new FrameError(
+      `the answer is not Kafka's protocol: a message of ${this.prefix.readInt32BE(0)} bytes`,
+      'give the address of a Kafka listener',
+    )
+  }
+}

@@ -1,0 +1,341 @@
+import { connect as connectPlain, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { BrokerAddress } from './address.js'
+import type { SaslSettings } from './config.js'
+import { diagnose, type Stage } from './diagnose.js'
+import { type AdvertisedBy, ConnectionError, type ConnectionErrorDetails } from './errors.js'
+import { FrameError } from './frames.js'
+import { RepairedConnection, type RepairedQueue } from './kafkajs.js'
+import type { TlsSettings } from './tls.js'
+
+/** Above this many unsent bytes, requests wait for the socket to drain. */
+const HIGH_WATER_BYTES = 1024 * 1024
+const KEEP_ALIVE_MS = 60_000
+
+export interface TransportOptions {
+  readonly address: BrokerAddress
+  readonly advertisedBy?: AdvertisedBy
+  readonly clientId: string
+  readonly tls?: TlsSettings
+  readonly sasl?: SaslSettings
+  /** For TCP and TLS together, and again for each SASL exchange; milliseconds. */
+  readonly connectionTimeoutMs: number
+  /** 0 … 1; spreads re-authentication of many connections. */
+  readonly random: () => number
+}
+
+export interface TransportRequest {
+  readonly apiKey: number
+  readonly apiName: string
+  readonly apiVersion: number
+  /** Whether the header carries tagged fields (KIP-482). */
+  readonly flexible: boolean
+  readonly body: readonly Buffer[]
+  readonly timeoutMs: number
+}
+
+interface Waiting {
+  readonly request: TransportRequest
+  readonly correlationId: number
+  readonly frame: Buffer[]
+  readonly timer: NodeJS.Timeout
+  readonly resolve: (body: Buffer) => void
+  readonly reject: (error: Error) => void
+}
+
+/** One TCP or TLS connection to a broker. Requests are written in the order of the calls. */
+export class Transport {
+  private readonly connection: RepairedConnection
+  private readonly queue: RepairedQueue
+  private readonly outbox: Waiting[] = []
+  private readonly closeListeners: Array<(error: ConnectionError) => void> = []
+  private socket: Socket | undefined
+  private socketError: NodeJS.ErrnoException | undefined
+  private stage: Stage = 'connecting'
+  private authenticating = false
+  private failure: ConnectionError | undefined
+  private inFlight = 0
+
+  private constructor(private readonly options: TransportOptions) {
+    this.connection = new RepairedConnection(options, {
+      openSocket: (onConnect) => this.openSocket(onConnect),
+      onFrame: (frame) => this.received(frame),
+      onLost: (error) => this.lost(error),
+    })
+    this.queue = this.connection.requestQueue as RepairedQueue
+  }
+
+  /** @throws ConnectionError */
+  static async connect(options: TransportOptions): Promise<Transport> {
+    const transport = new Transport(options)
+    try {
+      await transport.connection.connect()
+    } catch (error) {
+      transport.lost(error as Error)
+      throw transport.failure!
+    }
+    transport.stage = 'negotiating'
+    return transport
+  }
+
+  get open(): boolean {
+    return this.failure === undefined
+  }
+
+  /** Requests without an answer yet. */
+  get pending(): number {
+    return this.outbox.length + this.inFlight
+  }
+
+  /** Calls back once when the connection is over; at once if it is already. */
+  onClose(listener: (error: ConnectionError) => void): void {
+    if (this.failure !== undefined) listener(this.failure)
+    else this.closeListeners.push(listener)
+  }
+
+  /**
+   * Sends a request and gives the response after its correlation id. Buffers of the body are written as they are.
+   * Rejects with a {@link ConnectionError} when the connection ends or the time is up; a late answer is dropped then.
+   */
+  request(request: TransportRequest): Promise<Buffer> {
+    if (this.failure !== undefined) return Promise.reject(this.failure)
+    return new Promise((resolve, reject) => {
+      const correlationId = this.connection.nextCorrelationId()
+      const frame = [header(request, correlationId, this.options.clientId), ...request.body]
+      const timer = setTimeout(() => this.timedOut(waiting), request.timeoutMs)
+      const waiting: Waiting = { request, correlationId, frame, timer, resolve, reject }
+      this.outbox.push(waiting)
+      this.pump()
+    })
+  }
+
+  /**
+   * SASL, if configured; afterwards sessions are renewed before the first request after three quarters of their lifetime (KIP-368).
+   *
+   * @param versions what the broker offers, by API key
+   * @throws ConnectionError of kind `authentication`
+   */
+  async authenticate(versions: ReadonlyMap<number, { readonly min: number; readonly max: number }>): Promise<void> {
+    if (this.options.sasl !== undefined) {
+      this.stage = 'authenticating'
+      this.connection.setVersions(
+        Object.fromEntries([...versions].map(([key, { min, max }]) => [key, { minVersion: min, maxVersion: max }])),
+      )
+      await this.login()
+      if (this.failure !== undefined) throw this.failure
+    }
+    this.stage = 'unused'
+  }
+
+  /** Ends the connection at once; requests without an answer are rejected. */
+  close(error: ConnectionError = this.error({ kind: 'closed', reason: 'the connection was closed' })): void {
+    if (this.failure !== undefined) return
+    this.failure = error
+    for (const { timer, reject } of this.outbox.splice(0)) {
+      clearTimeout(timer)
+      reject(error)
+    }
+    this.queue.rejectAll(error.asUncertain())
+    void this.connection.disconnect()
+    // While connecting, only an error makes kafkajs clear its connection timer.
+    this.socket?.destroy(this.stage === 'connecting' ? error : undefined)
+    for (const listener of this.closeListeners.splice(0)) listener(error)
+  }
+
+  /** An error about this connection's address. */
+  error(details: Omit<ConnectionErrorDetails, 'address' | 'advertisedBy'>): ConnectionError {
+    return new ConnectionError({ ...details, address: this.options.address, advertisedBy: this.options.advertisedBy })
+  }
+
+  private openSocket(onConnect: () => void): Socket {
+    const { address, tls } = this.options
+    const { host, port } = address
+    // Each address of a name gets a fair try; Node's default of 250 ms is too short for far clusters.
+    const common = { host, port, autoSelectFamilyAttemptTimeout: Math.max(1_000, this.options.connectionTimeoutMs / 4) }
+    const socket =
+      tls === undefined
+        ? connectPlain(common, onConnect)
+        : connectTls(
+            {
+              ...common,
+              secureContext: tls.secureContext,
+              ...(isIP(host) === 0 ? { servername: host } : {}),
+              ...(tls.verifyHostname ? {} : { checkServerIdentity: () => undefined }),
+            },
+            onConnect,
+          )
+    // kafkajs leaves Nagle's algorithm on, which delays pipelined requests behind unacknowledged ones.
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.socketError ??= error
+    })
+    socket.on('drain', () => this.pump())
+    // kafkajs listens to 'end' and 'error' only; a reset connection may give neither.
+    socket.on('close', () => this.lost(undefined))
+    this.socket = socket
+    return socket
+  }
+
+  /** Writes what waits, in order, unless the session must be renewed or the socket drained first. */
+  private pump(): void {
+    while (this.outbox.length > 0 && !this.authenticating && this.failure === undefined) {
+      if ((this.stage === 'used' || this.stage === 'unused') && this.sessionEnds()) {
+        void this.login()
+        return
+      }
+      if (this.socket!.writableNeedDrain && this.socket!.writableLength >= HIGH_WATER_BYTES) return
+      this.write(this.outbox.shift()!)
+    }
+  }
+
+  private write(waiting: Waiting): void {
+    const { request, correlationId, frame, timer } = waiting
+    const settled = () => {
+      clearTimeout(timer)
+      this.inFlight--
+    }
+    this.inFlight++
+    this.queue.push({
+      entry: {
+        apiKey: request.apiKey,
+        apiName: request.apiName,
+        apiVersion: request.apiVersion,
+        correlationId,
+        resolve: ({ payload }) => {
+          settled()
+          if (this.stage === 'unused') this.stage = 'used'
+          waiting.resolve(payload)
+        },
+        reject: (error) => {
+          settled()
+          waiting.reject(error)
+        },
+      },
+      expectResponse: true,
+      requestTimeout: null,
+      // kafkajs encodes a request into one buffer; record sets of megabytes are handed to the kernel where they lie instead.
+      sendRequest: () => {
+        const socket = this.socket!
+        socket.cork()
+        for (const part of frame) socket.write(part)
+        socket.uncork()
+      },
+    })
+  }
+
+  private timedOut(waiting: Waiting): void {
+    const reason = `no answer to ${waiting.request.apiName} within ${waiting.request.timeoutMs} ms`
+    const queued = this.outbox.indexOf(waiting)
+    if (queued >= 0) {
+      this.outbox.splice(queued, 1)
+      waiting.reject(this.error({ kind: 'timeout', reason }))
+      return
+    }
+    this.queue.abandon(waiting.correlationId, this.error({ kind: 'timeout', reason, uncertain: true }))
+  }
+
+  private received(frame: Buffer): void {
+    const correlationId = frame.readInt32BE(0)
+    if (this.queue.expects(correlationId)) {
+      this.queue.fulfillRequest({ correlationId, payload: frame.subarray(4), size: frame.length })
+    } else if (!this.queue.forget(correlationId)) {
+      this.close(
+        this.error({ kind: 'protocol', reason: `an answer came to a request that was never sent (correlation id ${correlationId})` }),
+      )
+    }
+  }
+
+  private sessionEnds(): boolean {
+    return this.options.sasl !== undefined && !this.connection.isAuthenticated()
+  }
+
+  /** One SASL exchange. Never rejects: a failure closes the connection. */
+  private async login(): Promise<void> {
+    this.authenticating = true
+    const { mechanism } = this.options.sasl!
+    const limit = this.options.connectionTimeoutMs
+    const timer = setTimeout(
+      () => this.close(this.error({ kind: 'timeout', reason: `no answer to ${mechanism} authentication within ${limit} ms` })),
+      limit,
+    )
+    try {
+      await this.connection.login()
+      // kafkajs renews a fixed 10 s before the end, which for short sessions means before every request.
+      const spread = 0.15 + 0.1 * this.options.random()
+      this.connection.reauthenticationThreshold = this.connection.sessionLifetime.toNumber() * spread
+    } catch (error) {
+      this.close(this.error({ kind: 'authentication', ...this.explainLogin(error as Error), cause: error }))
+    } finally {
+      clearTimeout(timer)
+      this.authenticating = false
+    }
+    this.pump()
+  }
+
+  private explainLogin(error: Error): { reason: string; advice: string } {
+    const { mechanism, username } = this.options.sasl!
+    const offered = this.connection.offeredMechanisms
+    if (offered !== undefined && !offered.includes(mechanism)) {
+      return {
+        reason: `the broker does not offer ${mechanism}, it offers ${offered.join(', ') || 'nothing'}`,
+        advice: 'set sasl.mechanism to one that it offers',
+      }
+    }
+    const code = (error as { code?: unknown }).code
+    if (code === 34) {
+      return {
+        reason: `the listener does not use SASL (${mechanism} was tried)`,
+        advice: 'set security.protocol=PLAINTEXT (or SSL), or use a SASL listener',
+      }
+    }
+    const why = error.message.replace(/^(.*authentication failed: )+/i, '').replace(/^.*SCRAM.*failed: /, '')
+    return {
+      reason: `${mechanism} authentication of user ${username} failed: ${why}`,
+      advice: 'check user name and password in sasl.jaas.config',
+    }
+  }
+
+  private lost(error: Error | undefined): void {
+    if (this.failure !== undefined) return
+    const { tls, sasl, connectionTimeoutMs } = this.options
+    if (error instanceof FrameError) {
+      this.close(this.error({ kind: 'protocol', reason: error.message, advice: error.advice }))
+      return
+    }
+    const code = this.socketError?.code
+    if (this.stage === 'connecting' && code === undefined && error?.message === 'Connection timeout') {
+      const what = tls === undefined || this.socket?.connecting ? 'no connection' : 'no TLS handshake'
+      this.close(this.error({ kind: 'timeout', reason: `${what} within ${connectionTimeoutMs} ms` }))
+      return
+    }
+    const diagnosis = diagnose({
+      stage: this.stage,
+      code,
+      message: this.socketError?.message ?? '',
+      secure: tls !== undefined,
+      hasClientCertificate: tls?.hasClientCertificate ?? false,
+      hasTrustStore: tls?.hasTrustStore ?? false,
+      mechanism: sasl?.mechanism,
+    })
+    this.close(this.error({ ...diagnosis, cause: this.socketError }))
+  }
+}
+
+/** Request header v1, or v2 with an empty tagged-field section, preceded by the frame's length. */
+function header(request: TransportRequest, correlationId: number, clientId: string): Buffer {
+  const client = Buffer.from(clientId)
+  const size = 10 + client.length + (request.flexible ? 1 : 0)
+  const buffer = Buffer.allocUnsafe(4 + size)
+  buffer.writeInt32BE(
+    request.body.reduce((sum, part) => sum + part.length, size),
+    0,
+  )
+  buffer.writeInt16BE(request.apiKey, 4)
+  buffer.writeInt16BE(request.apiVersion, 6)
+  buffer.writeInt32BE(correlationId, 8)
+  buffer.writeInt16BE(client.length, 12)
+  client.copy(buffer, 14)
+  if (request.flexible) buffer[14 + client.length] = 0
+  return buffer
+}
