@@ -34,7 +34,7 @@ export interface BatchOptions {
 /** One uncompressed v2 batch, ready for Produce: base offset 0, inner offsets contiguous. `records` must not be empty. */
 export function encodeBatch(records: readonly NewRecord[], options: BatchOptions): Buffer {
   const body = records.map(encodeRecord)
-  const size = body.reduce((sum, part) => sum + part.length, At.records)
+  const size = body.reduce<number>((sum, part) => sum + part.length, At.records)
   const header = Buffer.alloc(At.records)
   header.writeInt32BE(size - PREFIX_SIZE, At.batchLength)
   header.writeInt32BE(-1, At.leaderEpoch)

@@ -19,6 +19,8 @@ const topic: TopicSpec = {
 
 const status = (ownerEpoch: number, owner = 'a'): PartitionStatus => ({
   ownerEpoch,
+  addedAt: 1,
+  destinationTopicId: '00000000-0000-0000-0000-000000000000',
   owner,
   state: 'MIRRORING',
   since: 1,
