@@ -1,0 +1,39 @@
+import { BaseCommand } from '../src/cli/base-command.js'
+import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
+import { resultJson, succeeded } from '../src/cli/item-results.js'
+import { canAsk } from '../src/cli/terminal.js'
+import { lossColumns, lossRows } from '../src/cli/views.js'
+
+export default class Delete extends BaseCommand {
+  static override summary = 'Delete a mirror: all its topics are removed as remove does, then the mirror itself. Data stays.'
+  static override examples = [
+    {
+      description: 'What would be lost, partition by partition',
+      command: '<%= config.bin %> delete --bootstrap-server :9094 --mirror my-mirror --dry-run',
+    },
+    {
+      description: 'Promote all topics and forget the mirror',
+      command: '<%= config.bin %> delete --bootstrap-server :9094 --mirror my-mirror --yes',
+    },
+  ]
+  static override flags = { ...mirrorFlag, ...yesFlag, ...dryRunFlag, ...connectionFlags, ...outputFlags, ...commonFlags }
+
+  async run(): Promise<void> {
+    const { flags } = await this.parse(Delete)
+    const dryRun = flags['dry-run']
+    const admin = await this.admin(flags)
+    if (!dryRun && !flags.yes && canAsk(this.terminal)) {
+      const plan = succeeded((await admin.deleteMirror(flags.mirror, { dryRun: true })).topics)
+      if (plan.length > 0) this.tell(await this.tableText(lossColumns, plan.flatMap(lossRows), {}))
+      await this.ask(`Delete mirror ${flags.mirror} and make its ${plan.length} topic(s) writable?`, flags)
+    }
+    const { warnings, topics, ...result } = await admin.deleteMirror(flags.mirror, { dryRun })
+    this.warnings(warnings)
+    if (dryRun && !this.wantsJson(flags)) await this.printTable(lossColumns, succeeded(topics).flatMap(lossRows), flags)
+    else {
+      const sentence = result.deleted ? `Deleted mirror ${flags.mirror}` : undefined
+      this.printResult(flags, sentence, { ...result, dryRun, topics: resultJson(topics) })
+    }
+    this.failIfAnyFailed(topics)
+  }
+}

@@ -1,0 +1,58 @@
+import * as Flags from '@oclif/core/flags'
+
+/** Flags of every verb that prints a result. */
+export const outputFlags = {
+  output: Flags.string({
+    char: 'o',
+    options: ['table', 'wide', 'json'],
+    default: 'table',
+    description: 'how to print the result',
+    helpGroup: 'OUTPUT',
+  }),
+  json: Flags.boolean({ description: 'short for -o json; offsets are strings, so they stay exact', helpGroup: 'OUTPUT' }),
+  'no-headers': Flags.boolean({ description: 'leave the line of column names out', helpGroup: 'OUTPUT' }),
+}
+
+/** Flags of every verb. */
+export const commonFlags = {
+  'no-color': Flags.boolean({ description: 'no colours, as NO_COLOR does', helpGroup: 'OUTPUT' }),
+  debug: Flags.boolean({ description: 'show the stack of an error', helpGroup: 'OUTPUT' }),
+}
+
+/** How the destination cluster is reached: it holds the mirrors. */
+export const connectionFlags = {
+  'bootstrap-server': Flags.string({
+    helpValue: 'HOST:PORT,…',
+    description: 'destination cluster; `:9094` is localhost (KAFKA_MIRRORS_BOOTSTRAP_SERVER)',
+    helpGroup: 'CONNECTION',
+  }),
+  'command-config': Flags.string({
+    helpValue: 'FILE',
+    description: 'Java client properties: security.protocol, sasl.*, ssl.* (KAFKA_MIRRORS_COMMAND_CONFIG)',
+    helpGroup: 'CONNECTION',
+  }),
+  property: Flags.string({
+    char: 'X',
+    multiple: true,
+    multipleNonGreedy: true,
+    helpValue: 'KEY=VALUE',
+    description: 'a client property; before the environment (KAFKA_MIRRORS_SASL_MECHANISM is sasl.mechanism), which is before the file',
+    helpGroup: 'CONNECTION',
+  }),
+}
+
+export const dryRunFlag = { 'dry-run': Flags.boolean({ description: 'check and show what would be done, change nothing' }) }
+
+export const yesFlag = { yes: Flags.boolean({ char: 'y', description: 'answer the question before it is asked' }) }
+
+export const mirrorFlag = { mirror: Flags.string({ required: true, helpValue: 'NAME', description: 'name of the mirror' }) }
+
+export const topicsFlag = {
+  topic: Flags.string({
+    required: true,
+    multiple: true,
+    multipleNonGreedy: true,
+    helpValue: 'NAME',
+    description: 'topic, or a regular expression for the whole name; lists with commas, repeatable',
+  }),
+}

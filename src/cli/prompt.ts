@@ -1,0 +1,22 @@
+import { createInterface } from 'node:readline'
+import { canAsk, type Terminal } from './terminal.js'
+
+/**
+ * Asks a yes-or-no question on stderr. True when the answer is yes, when `--yes` was given, or when there is nobody to
+ * ask (scripts act, as the KIP's tools do). An empty answer, end of input or an interrupt is no.
+ */
+export async function confirm(terminal: Terminal, question: string, yes: boolean): Promise<boolean> {
+  if (yes || !canAsk(terminal)) return true
+  const lines = createInterface({ input: terminal.stdin, terminal: false })
+  try {
+    terminal.stderr.write(`${question} [y/N] `)
+    const answer = await new Promise<string>((resolve) => {
+      lines.once('line', resolve)
+      lines.once('close', () => resolve(''))
+      terminal.signal.addEventListener('abort', () => resolve(''), { once: true })
+    })
+    return /^\s*y(es)?\s*$/i.test(answer)
+  } finally {
+    lines.close()
+  }
+}

@@ -1,0 +1,127 @@
+import { formatReplicas } from '../mirror/throttles.js'
+import type { MirrorListing, MirrorPartition, PartitionState, RemovedPartition, ThrottleDescription } from '../service/types.js'
+import type { Colour, Column } from './table.js'
+
+/** `[a, b]`, as the KIP prints lists. */
+export const bracketed = (names: readonly string[]): string => `[${names.join(', ')}]`
+
+export const listColumns: readonly Column<MirrorListing>[] = [
+  { header: 'MIRROR', value: (row) => row.mirror },
+  { header: 'TOPICS', value: (row) => row.topics },
+  { header: 'SOURCE-BOOTSTRAP', value: (row) => row.sourceBootstrap.replace(/\s*,\s*/g, ',') },
+  { header: 'SOURCE-CLUSTER', value: (row) => row.sourceClusterId, wide: true },
+]
+
+const COLOURS: Readonly<Record<PartitionState, Colour>> = {
+  LOG_ALIGNMENT: 'yellow',
+  EPOCH_FENCING: 'yellow',
+  MIRRORING: 'green',
+  PAUSING: 'yellow',
+  PAUSED: 'yellow',
+  STOPPING: 'yellow',
+  STOPPED: 'dim',
+  FAILED: 'red',
+}
+
+const isoTime = (milliseconds: number | undefined) => (milliseconds === undefined ? undefined : new Date(milliseconds).toISOString())
+
+export const describeColumns: readonly Column<MirrorPartition>[] = [
+  { header: 'MIRROR', value: (row) => row.mirror },
+  { header: 'TOPIC', value: (row) => row.topic },
+  { header: 'PARTITION', value: (row) => row.partition },
+  { header: 'SOURCE-OFFSET', value: (row) => row.sourceOffset },
+  { header: 'DESTINATION-OFFSET', value: (row) => row.destinationOffset },
+  { header: 'LAG', value: (row) => row.lag },
+  { header: 'STATE', value: (row) => row.state, colour: (row) => COLOURS[row.state] },
+  { header: 'LAST-STABLE', value: (row) => row.lastStableOffset, wide: true },
+  { header: 'OWNER', value: (row) => row.owner, wide: true },
+  { header: 'FILL', value: (row) => row.fillMode, wide: true },
+  { header: 'HELD', value: (row) => heldText(row.held), wide: true },
+  { header: 'SINCE', value: (row) => isoTime(row.errorSince ?? row.since), wide: true },
+  { header: 'ERROR', value: (row) => row.error, wide: true, sentence: true },
+]
+
+/** `retention.ms=604800000,cleanup.policy=compact`; a key alone goes back to the broker's default. */
+function heldText(held: MirrorPartition['held']): string | undefined {
+  const items = Object.entries(held).map(([key, value]) => (value === null ? key : `${key}=${value}`))
+  return items.length === 0 ? undefined : items.sort().join(',')
+}
+
+export const failedColumns: readonly Column<MirrorPartition>[] = [
+  { header: 'MIRROR', value: (row) => row.mirror },
+  { header: 'TOPIC', value: (row) => row.topic },
+  { header: 'PARTITION', value: (row) => row.partition },
+  { header: 'RETRY', value: (row) => row.retries },
+  { header: 'ERROR', value: (row) => row.error, sentence: true, colour: () => 'red' },
+]
+
+/** What keeps partitions from progressing, a line per mirror and reason: columns have no room for it. */
+export function troubleLines(partitions: readonly MirrorPartition[]): string[] {
+  const groups = new Map<string, { count: number; since: number | undefined; mirror: string; error: string }>()
+  for (const { mirror, error, errorSince } of partitions) {
+    if (!error) continue
+    const key = `${mirror}\n${error}`
+    const group = groups.get(key) ?? { count: 0, since: errorSince, mirror, error }
+    const since = Math.min(group.since ?? Number.POSITIVE_INFINITY, errorSince ?? Number.POSITIVE_INFINITY)
+    groups.set(key, { ...group, count: group.count + 1, since: Number.isFinite(since) ? since : undefined })
+  }
+  return [...groups.values()].map(({ mirror, count, since, error }) => {
+    const when = since === undefined ? '' : ` since ${isoTime(since)}`
+    return `mirror ${mirror}: ${count} partition(s)${when}: ${error}`
+  })
+}
+
+/** A partition as JSON: times as ISO 8601, everything else as it is. */
+export const partitionJson = (row: MirrorPartition) => ({ ...row, since: isoTime(row.since), errorSince: isoTime(row.errorSince) })
+
+export type LossRow = RemovedPartition & { readonly mirror: string; readonly topic: string }
+
+/** What a failover would lose. */
+export const lossColumns: readonly Column<LossRow>[] = [
+  { header: 'MIRROR', value: (row) => row.mirror },
+  { header: 'TOPIC', value: (row) => row.topic },
+  { header: 'PARTITION', value: (row) => row.partition },
+  { header: 'SOURCE-OFFSET', value: (row) => row.sourceOffset },
+  { header: 'DESTINATION-OFFSET', value: (row) => row.destinationOffset },
+  { header: 'LOST', value: (row) => row.lost, colour: (row) => (row.lost ? 'red' : undefined) },
+]
+
+export function lossRows(topic: { mirror: string; topic: string; partitions: readonly RemovedPartition[] }): LossRow[] {
+  return topic.partitions.map((partition) => ({ mirror: topic.mirror, topic: topic.topic, ...partition }))
+}
+
+export interface AddedRow {
+  readonly topic: string
+  readonly partitions: number
+  readonly how: string
+  readonly fastForward: { readonly offsets: bigint; readonly seconds: number; readonly bytes: bigint } | undefined
+}
+
+/** What adding topics would do. */
+export const plannedColumns: readonly Column<AddedRow>[] = [
+  { header: 'TOPIC', value: (row) => row.topic },
+  { header: 'PARTITIONS', value: (row) => row.partitions },
+  { header: 'ACTION', value: (row) => row.how },
+  { header: 'FAST-FORWARD', value: (row) => row.fastForward?.offsets },
+  { header: 'SECONDS', value: (row) => row.fastForward && Math.ceil(row.fastForward.seconds) },
+  { header: 'DISK-BYTES', value: (row) => row.fastForward?.bytes },
+]
+
+const ENTITIES = { broker: 'broker', topic: 'topic', source: 'client', client: 'client' } as const
+
+export const throttleColumns: readonly Column<ThrottleDescription>[] = [
+  { header: 'ENTITY', value: (row) => ENTITIES[row.target.kind] },
+  { header: 'NAME', value: (row) => throttleName(row) },
+  { header: 'CONFIG', value: (row) => throttleConfig(row) },
+  { header: 'VALUE', value: (row) => row.rate ?? (row.replicas && formatReplicas(row.replicas)) },
+]
+
+function throttleName({ target }: ThrottleDescription): string | number {
+  if (target.kind === 'broker') return target.broker
+  return target.kind === 'topic' ? target.topic : target.client
+}
+
+function throttleConfig({ target }: ThrottleDescription): string {
+  if (target.kind === 'broker') return 'mirror.replication.throttled.rate'
+  return target.kind === 'topic' ? 'mirror.replication.throttled.replicas' : 'consumer_byte_rate'
+}
