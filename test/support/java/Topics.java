@@ -1,0 +1,200 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
+import org.apache.kafka.clients.admin.ConfigEntry;
+import org.apache.kafka.clients.admin.ListOffsetsResult;
+import org.apache.kafka.clients.admin.ListTopicsOptions;
+import org.apache.kafka.clients.admin.NewPartitions;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.RecordsToDelete;
+import org.apache.kafka.clients.admin.ScramCredentialInfo;
+import org.apache.kafka.clients.admin.ScramMechanism;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourceType;
+
+/** What tests do to topics, groups and rights with Kafka's admin client. */
+final class Topics {
+    private interface Use {
+        Object of(Admin admin) throws Exception;
+    }
+
+    private static Object with(JsonNode request, Use use) throws Exception {
+        try (Admin admin = Admin.create(Worker.clientProperties(request))) {
+            return use.of(admin);
+        }
+    }
+
+    private static String topic(JsonNode request) {
+        return request.get("topic").asText();
+    }
+
+    private static Map<String, String> map(JsonNode object) {
+        Map<String, String> result = new HashMap<>();
+        object.fields().forEachRemaining(field -> result.put(field.getKey(), field.getValue().isNull() ? null : field.getValue().asText()));
+        return result;
+    }
+
+    private static TopicDescription describe(Admin admin, String topic) throws Exception {
+        return admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic);
+    }
+
+    private static List<TopicPartition> partitions(Admin admin, String topic) throws Exception {
+        List<TopicPartition> result = new ArrayList<>();
+        describe(admin, topic).partitions().forEach(info -> result.add(new TopicPartition(topic, info.partition())));
+        return result;
+    }
+
+    static Object create(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            NewTopic topic = new NewTopic(topic(request), request.path("partitions").asInt(1), (short) request.path("replicationFactor").asInt(1));
+            admin.createTopics(List.of(topic.configs(map(request.path("configs"))))).all().get();
+            return Map.of();
+        });
+    }
+
+    static Object delete(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            admin.deleteTopics(List.of(topic(request))).all().get();
+            return Map.of();
+        });
+    }
+
+    static Object addPartitions(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            admin.createPartitions(Map.of(topic(request), NewPartitions.increaseTo(request.get("partitions").asInt()))).all().get();
+            return Map.of();
+        });
+    }
+
+    /** Names and ids of all topics, internal ones included. */
+    static Object list(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            Map<String, String> result = new TreeMap<>();
+            admin.listTopics(new ListTopicsOptions().listInternal(true)).listings().get()
+                    .forEach(listing -> result.put(listing.name(), listing.topicId().toString()));
+            return result;
+        });
+    }
+
+    /** The settings made on the topic itself. */
+    static Object configs(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic(request));
+            Map<String, String> result = new TreeMap<>();
+            for (ConfigEntry entry : admin.describeConfigs(List.of(resource)).all().get().get(resource).entries()) {
+                if (entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG) result.put(entry.name(), entry.value());
+            }
+            return result;
+        });
+    }
+
+    /** Request: configs; null deletes the override. */
+    static Object alterConfigs(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            List<AlterConfigOp> operations = new ArrayList<>();
+            map(request.get("configs")).forEach((key, value) -> operations.add(new AlterConfigOp(
+                    new ConfigEntry(key, value), value == null ? AlterConfigOp.OpType.DELETE : AlterConfigOp.OpType.SET)));
+            admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic(request)), operations)).all().get();
+            return Map.of();
+        });
+    }
+
+    /** Request: partition, before (offset). */
+    static Object deleteRecords(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            TopicPartition partition = new TopicPartition(topic(request), request.path("partition").asInt(0));
+            admin.deleteRecords(Map.of(partition, RecordsToDelete.beforeOffset(request.get("before").asLong()))).all().get();
+            return Map.of();
+        });
+    }
+
+    /** Log start and log end (high watermark) of every partition. */
+    static Object offsets(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            List<Map<String, Object>> result = new ArrayList<>();
+            List<TopicPartition> partitions = partitions(admin, topic(request));
+            Map<TopicPartition, OffsetSpec> earliest = new HashMap<>();
+            Map<TopicPartition, OffsetSpec> latest = new HashMap<>();
+            for (TopicPartition partition : partitions) {
+                earliest.put(partition, OffsetSpec.earliest());
+                latest.put(partition, OffsetSpec.latest());
+            }
+            ListOffsetsResult begins = admin.listOffsets(earliest);
+            ListOffsetsResult ends = admin.listOffsets(latest);
+            for (TopicPartition partition : partitions) {
+                Map<String, Object> bounds = new LinkedHashMap<>();
+                bounds.put("partition", partition.partition());
+                bounds.put("beginningOffset", String.valueOf(begins.partitionResult(partition).get().offset()));
+                bounds.put("endOffset", String.valueOf(ends.partitionResult(partition).get().offset()));
+                result.add(bounds);
+            }
+            return result;
+        });
+    }
+
+    /** Request: group, topic, offsets: {partition: offset}. The group must be empty. */
+    static Object commit(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+            map(request.get("offsets")).forEach((partition, offset) -> offsets.put(
+                    new TopicPartition(topic(request), Integer.parseInt(partition)), new OffsetAndMetadata(Long.parseLong(offset), Optional.empty(), "")));
+            admin.alterConsumerGroupOffsets(request.get("group").asText(), offsets).all().get();
+            return Map.of();
+        });
+    }
+
+    static Object committed(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            Map<String, String> result = new TreeMap<>();
+            admin.listConsumerGroupOffsets(request.get("group").asText()).partitionsToOffsetAndMetadata().get()
+                    .forEach((partition, offset) -> result.put(partition.toString(), String.valueOf(offset.offset())));
+            return result;
+        });
+    }
+
+    /** Request: resourceType, resource, patternType, operation, principal, permission (ALLOW unless told). */
+    static Object addAcl(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            ResourcePattern pattern = new ResourcePattern(
+                    ResourceType.fromString(request.get("resourceType").asText()),
+                    request.get("resource").asText(),
+                    PatternType.fromString(request.path("patternType").asText("LITERAL")));
+            AccessControlEntry entry = new AccessControlEntry(
+                    request.get("principal").asText(), "*",
+                    AclOperation.fromString(request.get("operation").asText()),
+                    AclPermissionType.fromString(request.path("permission").asText("ALLOW")));
+            admin.createAcls(List.of(new AclBinding(pattern, entry))).all().get();
+            return Map.of();
+        });
+    }
+
+    /** Request: user, password, mechanism (SCRAM-SHA-256 or SCRAM-SHA-512). */
+    static Object setScram(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            ScramCredentialInfo info = new ScramCredentialInfo(ScramMechanism.fromMechanismName(request.get("mechanism").asText()), 4096);
+            admin.alterUserScramCredentials(List.of(
+                    new UserScramCredentialUpsertion(request.get("user").asText(), info, request.get("password").asText()))).all().get();
+            return Map.of();
+        });
+    }
+
+    private Topics() {}
+}

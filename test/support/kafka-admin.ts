@@ -1,0 +1,85 @@
+import type { ClusterAccess } from './kafka-log.js'
+import type { KafkaWorker } from './kafka-worker.js'
+
+/** Topics, groups and rights of one cluster through Kafka's own admin client. */
+export class KafkaAdmin {
+  readonly #worker: KafkaWorker
+  readonly #cluster: ClusterAccess
+
+  constructor(worker: KafkaWorker, cluster: ClusterAccess) {
+    this.#worker = worker
+    this.#cluster = cluster
+  }
+
+  async createTopic(
+    topic: string,
+    options: { partitions?: number; replicationFactor?: number; configs?: Record<string, string> } = {},
+  ): Promise<void> {
+    await this.#worker.request('createTopic', { ...this.#cluster, topic, ...options })
+  }
+
+  async deleteTopic(topic: string): Promise<void> {
+    await this.#worker.request('deleteTopic', { ...this.#cluster, topic })
+  }
+
+  async addPartitions(topic: string, partitions: number): Promise<void> {
+    await this.#worker.request('addPartitions', { ...this.#cluster, topic, partitions })
+  }
+
+  /** All topics with their ids in Kafka's 22-character form. */
+  async topics(): Promise<Record<string, string>> {
+    return this.#worker.request('topics', { ...this.#cluster })
+  }
+
+  /** The settings made on the topic itself, without defaults. */
+  async topicConfigs(topic: string): Promise<Record<string, string>> {
+    return this.#worker.request('topicConfigs', { ...this.#cluster, topic })
+  }
+
+  /** null removes the topic's own setting. */
+  async alterTopicConfigs(topic: string, configs: Record<string, string | null>): Promise<void> {
+    await this.#worker.request('alterTopicConfigs', { ...this.#cluster, topic, configs })
+  }
+
+  /** Moves the log start of a partition. */
+  async deleteRecords(topic: string, partition: number, before: bigint): Promise<void> {
+    await this.#worker.request('deleteRecords', { ...this.#cluster, topic, partition, before: String(before) })
+  }
+
+  /** Log start and log end of every partition, by partition number. */
+  async offsets(topic: string): Promise<{ partition: number; beginningOffset: bigint; endOffset: bigint }[]> {
+    const result = await this.#worker.request<{ partition: number; beginningOffset: string; endOffset: string }[]>('offsets', {
+      ...this.#cluster,
+      topic,
+    })
+    return result.map((bounds) => ({ ...bounds, beginningOffset: BigInt(bounds.beginningOffset), endOffset: BigInt(bounds.endOffset) }))
+  }
+
+  /** Commits offsets for an empty group. */
+  async commit(group: string, topic: string, offsets: Record<number, bigint>): Promise<void> {
+    const texts = Object.fromEntries(Object.entries(offsets).map(([partition, offset]) => [partition, String(offset)]))
+    await this.#worker.request('commit', { ...this.#cluster, group, topic, offsets: texts })
+  }
+
+  /** Committed offsets by `topic-partition`. */
+  async committed(group: string): Promise<Record<string, bigint>> {
+    const result = await this.#worker.request<Record<string, string>>('committed', { ...this.#cluster, group })
+    return Object.fromEntries(Object.entries(result).map(([partition, offset]) => [partition, BigInt(offset)]))
+  }
+
+  /** Names as in Kafka's tools: TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID; READ, WRITE, DESCRIBE, ALTER_CONFIGS … */
+  async addAcl(acl: {
+    resourceType: string
+    resource: string
+    patternType?: 'LITERAL' | 'PREFIXED'
+    operation: string
+    principal: string
+    permission?: 'ALLOW' | 'DENY'
+  }): Promise<void> {
+    await this.#worker.request('addAcl', { ...this.#cluster, ...acl })
+  }
+
+  async setScram(user: string, mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512', password: string): Promise<void> {
+    await this.#worker.request('setScram', { ...this.#cluster, user, mechanism, password })
+  }
+}

@@ -1,0 +1,36 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+export interface WaitOptions {
+  /** Bound in milliseconds. Default: 20 seconds. */
+  readonly within?: number
+  /** Time between two looks in milliseconds. Default: 50. */
+  readonly every?: number
+  /** What is waited for, for the error. */
+  readonly what?: string
+}
+
+/**
+ * Looks again and again until the condition returns something truthy, and returns that. A condition that throws counts as
+ * not yet, so it may be made of expectations.
+ *
+ * @throws Error with the condition's last error or value when the bound is hit.
+ */
+export async function eventually<T>(condition: () => T | Promise<T>, options: WaitOptions = {}): Promise<NonNullable<T>> {
+  const within = options.within ?? 20_000
+  const deadline = Date.now() + within
+  for (;;) {
+    let last: unknown
+    try {
+      const value = await condition()
+      if (value) return value as NonNullable<T>
+      last = value
+    } catch (error) {
+      last = error
+    }
+    if (Date.now() > deadline) {
+      const cause = last instanceof Error ? last.message : String(last)
+      throw new Error(`${options.what ?? 'The condition'} did not hold within ${within} ms: ${cause}`, { cause: last })
+    }
+    await pause(options.every ?? 50)
+  }
+}
