@@ -59,7 +59,8 @@ export class ConnectionError extends Error {
     return this.uncertain ? this : new ConnectionError({ ...this.details(), uncertain: true })
   }
 
-  private details(): ConnectionErrorDetails {
+  /** What it was made of. */
+  details(): ConnectionErrorDetails {
     const { kind, address, reason, advice, advertisedBy, cause } = this
     return { kind, address, reason, advice, advertisedBy, cause }
   }
