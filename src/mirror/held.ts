@@ -63,3 +63,7 @@ function largest(values: readonly (string | undefined)[]): string | undefined {
 /** The changes that apply the real values at failover: value to set, or null to remove the override. */
 export const releaseSettings = (held: Readonly<Record<string, string | null>>): ReadonlyMap<string, string | null> =>
   new Map(Object.entries(held).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+/** The forced values of the given held keys, to put a topic that somebody rebuilt back into the mirror's hands. */
+export const forcedSettings = (heldKeys: readonly string[]): ReadonlyMap<string, string> =>
+  new Map(heldKeys.flatMap((key) => (FORCED[key] === undefined ? [] : [[key, FORCED[key]] as const])))

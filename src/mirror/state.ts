@@ -71,6 +71,10 @@ export interface LeaderEpochStart {
 
 export interface PartitionStatus {
   readonly ownerEpoch: number
+  /** `addedAt` of the topic's spec this status is about: one of an earlier addition says nothing about this one. */
+  readonly addedAt: number
+  /** The destination topic's id as the owner last aligned with it; differs from the spec's once it was rebuilt empty. */
+  readonly destinationTopicId: string
   /** Client id of the owner. */
   readonly owner: string
   readonly state: PartitionState
@@ -155,6 +159,8 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
   }),
   status: (json) => ({
     ownerEpoch: numberOf(json.ownerEpoch, 'ownerEpoch'),
+    addedAt: numberOf(json.addedAt, 'addedAt'),
+    destinationTopicId: textOf(json.destinationTopicId, 'destinationTopicId'),
     owner: textOf(json.owner, 'owner'),
     state: choiceOf(json.state, 'state', Object.keys(PARTITION_STATES) as PartitionState[]),
     since: numberOf(json.since, 'since'),

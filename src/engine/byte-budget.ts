@@ -1,0 +1,69 @@
+/**
+ * The one bound on memory: bytes of fetched record sets not yet appended. A fetch is sent only while the budget is
+ * open, and asks for at most its share of the other half, so the sum stays below the limit however many fetchers wait.
+ */
+export class ByteBudget {
+  private used = 0
+  private fetchers = 0
+  private waiting: Array<() => void> = []
+
+  constructor(private readonly limit: number) {}
+
+  get usedBytes(): number {
+    return this.used
+  }
+
+  /** The largest answer one fetch may ask for, in bytes. */
+  get fetchMaxBytes(): number {
+    return Math.max(1 << 20, Math.min(16 << 20, Math.floor(this.limit / 2 / Math.max(1, this.fetchers))))
+  }
+
+  addFetcher(): void {
+    this.fetchers++
+  }
+
+  removeFetcher(): void {
+    this.fetchers--
+  }
+
+  get open(): boolean {
+    return this.used < this.limit / 2
+  }
+
+  /** Resolves once less than half of the budget is in use. */
+  async whenOpen(): Promise<void> {
+    while (!this.open) await new Promise<void>((resolve) => this.waiting.push(resolve))
+  }
+
+  take(bytes: number): void {
+    this.used += bytes
+  }
+
+  release(bytes: number): void {
+    this.used -= bytes
+    if (!this.open) return
+    const waiting = this.waiting
+    this.waiting = []
+    for (const wake of waiting) wake()
+  }
+}
+
+/** One fetch response: its memory counts against the budget until the last batch that points into it is done with. */
+export class Slab {
+  private references = 1
+
+  constructor(
+    private readonly budget: ByteBudget,
+    private readonly bytes: number,
+  ) {
+    budget.take(bytes)
+  }
+
+  retain(): void {
+    this.references++
+  }
+
+  release(): void {
+    if (--this.references === 0) this.budget.release(this.bytes)
+  }
+}

@@ -1,0 +1,62 @@
+import type { Cluster } from '../client/cluster.js'
+import type { MirrorState } from '../mirror/fold.js'
+import type { ThrottledReplica } from '../mirror/throttles.js'
+import { AppendLane } from './append-lane.js'
+import { RateLimit } from './rate-limit.js'
+import { Reachability } from './reachability.js'
+
+/** The destination: append lanes by leader and index, and the throttles that bind them. */
+export class DestinationLink {
+  readonly reachability: Reachability
+  private readonly lanes = new Map<string, Promise<AppendLane>>()
+  private readonly limits = new Map<number, RateLimit>()
+  private replicas: ReadonlyMap<string, readonly ThrottledReplica[] | '*'> = new Map()
+
+  constructor(
+    readonly cluster: Cluster,
+    private readonly clientId: string,
+    private readonly mayAppend: () => boolean,
+  ) {
+    this.reachability = new Reachability(() => cluster.clusterId())
+  }
+
+  /** The lane to a leader. Partitions of one fetcher share one, so that their order holds. Throws ConnectionError. */
+  async lane(brokerId: number, index: number): Promise<AppendLane> {
+    const key = `${brokerId}/${index}`
+    const known = await this.lanes.get(key)?.catch(() => undefined)
+    if (known?.open) return known
+    const current = this.lanes.get(key)
+    // Somebody else may have opened a new one while we looked.
+    if (current !== undefined && (await current.catch(() => undefined))?.open) return current
+    const opened = this.cluster
+      .dedicated(brokerId, { clientId: `${this.clientId}-append-${index}` })
+      .then((connection) => new AppendLane(connection, this.mayAppend))
+    this.lanes.set(key, opened)
+    return opened
+  }
+
+  /** Takes over the throttles as the operators set them. */
+  setThrottles(state: MirrorState): void {
+    this.replicas = new Map(state.topicThrottles)
+    for (const [broker, rate] of state.brokerThrottles) {
+      const limit = this.limits.get(broker)
+      if (limit === undefined) this.limits.set(broker, new RateLimit(rate))
+      else limit.setRate(rate)
+    }
+    for (const broker of this.limits.keys()) if (!state.brokerThrottles.has(broker)) this.limits.delete(broker)
+  }
+
+  /** A broker's rate binds every partition it leads, unless the topic lists replicas: then only those. */
+  limitOf(topic: string, partition: number, brokerId: number): RateLimit | undefined {
+    const listed = this.replicas.get(topic)
+    const bound =
+      listed === undefined || listed === '*' || listed.some((replica) => replica.partition === partition && replica.broker === brokerId)
+    return bound ? this.limits.get(brokerId) : undefined
+  }
+
+  async close(): Promise<void> {
+    this.reachability.close()
+    const lanes = await Promise.allSettled(this.lanes.values())
+    await Promise.all(lanes.map((lane) => (lane.status === 'fulfilled' ? lane.value.close() : undefined)))
+  }
+}

@@ -1,0 +1,9 @@
+/** A verdict about data or configuration: the partition becomes FAILED with this sentence. */
+export class PartitionFailure extends Error {
+  override readonly name = 'PartitionFailure'
+}
+
+/** This runner may no longer write the partition: another owner, or a failover, has fenced it. */
+export class Fenced extends Error {
+  override readonly name = 'Fenced'
+}

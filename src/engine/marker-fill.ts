@@ -1,0 +1,77 @@
+import type { Cluster } from '../client/cluster.js'
+import { WriteTxnMarkers } from '../protocol/api/write-txn-markers.js'
+import { kafkaError } from '../protocol/errors.js'
+import { Fenced, PartitionFailure } from './errors.js'
+import { destinationLogEnd } from './positions.js'
+
+/** Entries of one request: more gain nothing on one partition, and keep neighbours on the broker waiting. */
+const MARKERS_PER_REQUEST = 2_000
+const TRANSACTION_COORDINATOR_FENCED = 52
+const INVALID_PRODUCER_EPOCH = 47
+const LOG_END_WITHIN_MS = 10_000
+
+export interface MarkerFillPort {
+  readonly cluster: Cluster
+  readonly topic: string
+  readonly partition: number
+  readonly leaderEpoch: number
+  readonly producerId: bigint
+  readonly producerEpoch: number
+  /** The owner epoch, given as coordinator epoch: markers of an older owner are refused once this one's has landed. */
+  readonly ownerEpoch: number
+}
+
+/**
+ * Puts `count` control records at the destination's log end: offsets no consumer ever sees. A marker has no sequence and
+ * cannot be taken back, so nothing else of the partition may be in flight, and nothing may follow before this returns:
+ * it does once the log end at the leader shows the markers. After any throw it is unknown whether they landed; the owner
+ * must take a new owner epoch before the next fill, and start from the log end.
+ *
+ * @throws PartitionFailure when the log end is not where the markers should have put it; Fenced by a newer owner; KafkaError.
+ */
+export async function fillWithMarkers(port: MarkerFillPort, baseOffset: bigint, count: number): Promise<void> {
+  for (let done = 0; done < count; ) {
+    const size = Math.min(MARKERS_PER_REQUEST, count - done)
+    await writeMarkers(port, size)
+    done += size
+    await awaitLogEnd(port, baseOffset + BigInt(done))
+  }
+}
+
+async function writeMarkers(port: MarkerFillPort, count: number): Promise<void> {
+  const marker = {
+    producerId: port.producerId,
+    producerEpoch: port.producerEpoch,
+    transactionResult: true,
+    topics: [{ name: port.topic, partitionIndexes: [port.partition] }],
+    coordinatorEpoch: port.ownerEpoch,
+  }
+  // Sent once and never repeated by the client: a repeated marker lands twice.
+  const response = await port.cluster.leader(
+    port.topic,
+    port.partition,
+    WriteTxnMarkers,
+    { markers: Array.from({ length: count }, () => marker) },
+    { retry: false },
+  )
+  for (const { errorCode } of response.markers.flatMap((m) => m.topics).flatMap((t) => t.partitions)) {
+    if (errorCode === TRANSACTION_COORDINATOR_FENCED || errorCode === INVALID_PRODUCER_EPOCH)
+      throw new Fenced(kafkaError(errorCode).message)
+    if (errorCode !== 0) throw kafkaError(errorCode)
+  }
+}
+
+async function awaitLogEnd(port: MarkerFillPort, expected: bigint): Promise<void> {
+  const until = performance.now() + LOG_END_WITHIN_MS
+  for (;;) {
+    const logEndOffset = await destinationLogEnd(port.cluster, port.topic, port.partition, port.leaderEpoch)
+    if (logEndOffset === expected) return
+    if (logEndOffset > expected) {
+      throw new PartitionFailure(
+        `the destination's log end of ${port.topic}-${port.partition} is ${logEndOffset} where ${expected} was expected: something else writes to it`,
+      )
+    }
+    if (performance.now() > until)
+      throw new Error(`markers up to offset ${expected} did not show in the log within ${LOG_END_WITHIN_MS} ms`)
+  }
+}

@@ -1,0 +1,201 @@
+import type { PartitionLeader } from '../client/cluster.js'
+import { NO_UUID } from '../protocol/schema.js'
+import { type Alignment, decideAlignment } from './alignment.js'
+import { compareTails } from './compare-tails.js'
+import { PartitionFailure } from './errors.js'
+import { fastForward } from './fast-forward.js'
+import type { PartitionContext } from './partition-context.js'
+import type { CopyStart } from './partition-copy.js'
+import { destinationLogEnd, destinationLogStart, producerState, sourcePositions } from './positions.js'
+import type { StatusBook } from './status-book.js'
+
+/** Where a copy session starts and over which leaders it runs. */
+export interface Aligned {
+  readonly start: CopyStart
+  readonly sourceLeader: PartitionLeader
+  readonly destinationLeader: PartitionLeader
+}
+
+interface Positions {
+  readonly source: { readonly logStartOffset: bigint; readonly lastStableOffset: bigint; readonly highWatermark: bigint }
+  readonly destination: { readonly logStartOffset: bigint; readonly logEndOffset: bigint }
+}
+
+/**
+ * Takes up a partition: reads both logs, checks identities, and does what {@link decideAlignment} says until the next
+ * offset to copy is known. Throws PartitionFailure for verdicts; any other error means "try again".
+ */
+export async function alignPartition(context: PartitionContext, book: StatusBook): Promise<Aligned> {
+  const { topic, partition } = context
+  await context.source().verify()
+  for (;;) {
+    const sourceLeader = await leader(context, 'source')
+    const destinationLeader = await leader(context, 'destination')
+    const positions = await readPositions(context, sourceLeader, destinationLeader)
+    await checkIdentities(context, book, sourceLeader, destinationLeader, positions)
+    const { status } = book
+    const decision = decideAlignment({
+      ...positions,
+      topic,
+      partition,
+      everMirrored: status.sourceLeaderEpochs.length > 0,
+      fastForwardTarget: status.fastForward?.done === false ? status.fastForward.target : undefined,
+      onGap: context.config().onGap,
+    })
+    if (decision.kind === 'failed') throw new PartitionFailure(decision.reason)
+    if (decision.kind === 'fast-forward') {
+      await moveForward(context, book, destinationLeader, positions, decision)
+      continue
+    }
+    if (decision.kind === 'compare') {
+      await book.update({ state: 'EPOCH_FENCING' })
+      const from = max(positions.source.logStartOffset, positions.destination.logStartOffset)
+      const ids = { source: sourceLeader.topicId, destination: destinationLeader.topicId }
+      await compareTails(context.source().cluster, context.destination.cluster, topic, partition, ids, from, decision.from)
+    }
+    return { start: await copyStart(context, book, sourceLeader, destinationLeader, decision.from), sourceLeader, destinationLeader }
+  }
+}
+
+const max = (a: bigint, b: bigint) => (a > b ? a : b)
+
+async function leader(context: PartitionContext, side: 'source' | 'destination'): Promise<PartitionLeader> {
+  const { topic, partition } = context
+  const { cluster } = side === 'source' ? context.source() : context.destination
+  if (cluster.leaderOf(topic, partition) === undefined) await cluster.refresh([topic])
+  const found = cluster.leaderOf(topic, partition)
+  if (found === undefined) throw new Error(`${topic}-${partition} is unknown or has no leader`)
+  return found
+}
+
+async function readPositions(
+  context: PartitionContext,
+  sourceLeader: PartitionLeader,
+  destinationLeader: PartitionLeader,
+): Promise<Positions> {
+  const { topic, partition } = context
+  const { cluster } = context.destination
+  const [source, logStartOffset, logEndOffset] = await Promise.all([
+    sourcePositions(context.source().cluster, topic, partition, sourceLeader.leaderEpoch),
+    destinationLogStart(cluster, topic, partition, destinationLeader.leaderEpoch),
+    destinationLogEnd(cluster, topic, partition, destinationLeader.leaderEpoch),
+  ])
+  return { source, destination: { logStartOffset, logEndOffset } }
+}
+
+const differ = (a: string, b: string) => a !== NO_UUID && b !== NO_UUID && a !== b
+
+async function checkIdentities(
+  context: PartitionContext,
+  book: StatusBook,
+  sourceLeader: PartitionLeader,
+  destinationLeader: PartitionLeader,
+  positions: Positions,
+): Promise<void> {
+  const { topic, partition } = context
+  if (differ(sourceLeader.topicId, context.spec().sourceTopicId)) {
+    throw new PartitionFailure(
+      `topic ${topic} was deleted and created again on the source; what is copied here is the old one's. Remove it from the mirror and add it again`,
+    )
+  }
+  if (!differ(destinationLeader.topicId, book.status.destinationTopicId)) return
+  if (positions.destination.logEndOffset > 0n) {
+    throw new PartitionFailure(
+      `topic ${topic} was deleted and created again on the destination, and partition ${partition} holds data of its own up to offset ${positions.destination.logEndOffset}`,
+    )
+  }
+  await context.prepareDestination(destinationLeader.topicId)
+  await book.update({
+    destinationTopicId: destinationLeader.topicId,
+    sourceLeaderEpochs: [],
+    fastForward: undefined,
+    state: 'LOG_ALIGNMENT',
+  })
+}
+
+/** The target is on record before the first filler, so that an interrupted run is resumed and not taken for a gap. */
+async function moveForward(
+  context: PartitionContext,
+  book: StatusBook,
+  destinationLeader: PartitionLeader,
+  positions: Positions,
+  decision: Extract<Alignment, { kind: 'fast-forward' }>,
+): Promise<void> {
+  const { topic, partition, destination } = context
+  const { lost } = decision
+  const lostRanges = lost === undefined ? book.status.lostRanges : [...book.status.lostRanges, { from: lost.from, to: lost.to - 1n }]
+  await book.update({ state: 'LOG_ALIGNMENT', fastForward: { target: decision.target, done: false }, lostRanges })
+  const release = await context.fastForwardSlots.acquire()
+  try {
+    const producer = context.spec().producers[partition]!
+    const state = await producerState(destination.cluster, topic, partition, producer.id)
+    const connection = await destination.cluster.dedicated(destinationLeader.brokerId, { clientId: `${context.owner}-fast-forward` })
+    try {
+      await fastForward(
+        {
+          connection,
+          topic,
+          topicId: destinationLeader.topicId,
+          partition,
+          producerId: producer.id,
+          producerEpoch: producer.epoch,
+          nextSequence: state?.nextSequence ?? 0,
+          maxMessageBytes: await context.maxMessageBytes(),
+          timestamp: BigInt(Date.now()),
+          mayAppend: () => context.mayAppend() && !context.isReleased(),
+          deleteRecords: (before) => context.deleteRecords(before),
+          progress: (logEndOffset) => context.fastForwarded(logEndOffset),
+        },
+        positions.destination.logEndOffset,
+        decision.target,
+      )
+    } finally {
+      await connection.close()
+    }
+  } finally {
+    release()
+  }
+  await book.update({ fastForward: { target: decision.target, done: true } })
+}
+
+async function copyStart(
+  context: PartitionContext,
+  book: StatusBook,
+  sourceLeader: PartitionLeader,
+  destinationLeader: PartitionLeader,
+  from: bigint,
+): Promise<CopyStart> {
+  const { topic, partition, destination } = context
+  const producer = context.spec().producers[partition]
+  if (producer === undefined)
+    throw new PartitionFailure(
+      `partition ${partition} of ${topic} has no producer id: it is newer than the topic's addition. Add the topic again`,
+    )
+  const [state, maxMessageBytes] = await Promise.all([
+    producerState(destination.cluster, topic, partition, producer.id),
+    context.maxMessageBytes(),
+  ])
+  if (state !== undefined && state.producerEpoch > producer.epoch) {
+    throw new PartitionFailure(
+      `${topic}-${partition} was failed over: producer epoch ${producer.epoch} of this mirror is fenced by ${state.producerEpoch}`,
+    )
+  }
+  return {
+    topic,
+    partition,
+    sourceTopicId: sourceLeader.topicId,
+    destinationTopicId: destinationLeader.topicId,
+    sourceLeaderEpoch: sourceLeader.leaderEpoch,
+    from,
+    lastEpoch: epochBefore(book, from),
+    producerId: producer.id,
+    producerEpoch: producer.epoch,
+    nextSequence: state?.nextSequence ?? 0,
+    maxMessageBytes,
+  }
+}
+
+/** The source leader epoch of the record before `offset`, −1 when it is not known. */
+function epochBefore(book: StatusBook, offset: bigint): number {
+  return book.status.sourceLeaderEpochs.reduce((epoch, start) => (start.startOffset < offset ? Math.max(epoch, start.epoch) : epoch), -1)
+}

@@ -1,0 +1,308 @@
+import { kafkaError } from '../protocol/errors.js'
+import { CorruptBatchError, nextSequence, patchForAppend, type Step, scanBatches, translate } from '../records/index.js'
+import { type AppendAnswer, appendAnswer } from './append-answers.js'
+import type { Slab } from './byte-budget.js'
+import type { RateLimit } from './rate-limit.js'
+
+/** Why a copy session is over. The partition's life cycle decides what comes next. */
+export type CopyEnd =
+  /** Asked to stop: everything read was appended. */
+  | { readonly kind: 'drained' }
+  /** Read both logs again and go on. */
+  | { readonly kind: 'realign'; readonly reason: string }
+  /** Leaders or topics have moved: fresh metadata, then align. */
+  | { readonly kind: 'moved'; readonly side: 'source' | 'destination'; readonly reason: string }
+  /** Out of reach, throttled, unauthorised: the state is kept, retried with back-off. */
+  | { readonly kind: 'retry'; readonly reason: string; readonly unreachable?: 'source' | 'destination' | 'both' | undefined }
+  | { readonly kind: 'fenced'; readonly reason: string }
+  /** A verdict about data or configuration. */
+  | { readonly kind: 'failed'; readonly reason: string }
+
+type AppendStep = Extract<Step, { kind: 'append' }>
+type FillStep = Extract<Step, { kind: 'fill' }>
+
+/** A new source leader epoch, to be on record before the first of its batches is appended. */
+interface EpochStep {
+  readonly kind: 'epoch'
+  readonly epoch: number
+  readonly startOffset: bigint
+}
+
+type Queued = { readonly step: Step | EpochStep; readonly slab: Slab | undefined }
+
+/** One partition's part of a Fetch answer. */
+export interface FetchedPartition {
+  readonly records: Buffer
+  readonly highWatermark: bigint
+  readonly lastStableOffset: bigint
+  readonly logStartOffset: bigint
+  readonly abortedTransactions: ReadonlyArray<{ readonly producerId: bigint; readonly firstOffset: bigint }>
+}
+
+/** What a session needs from outside, all of it for this partition. */
+export interface CopyPorts {
+  /** Puts `count` invisible control records at the log end and returns once the log end at the leader shows them. */
+  fill(baseOffset: bigint, count: number): Promise<void>
+  /** Resolves when the source leader epoch is on record (acks=all). */
+  recordEpoch(epoch: number, startOffset: bigint): Promise<void>
+  /** The lane should look at this partition again. */
+  ready(): void
+  /** The source's log start is above what it was when the session began. */
+  logStartMoved(offset: bigint): void
+  /** Turns whatever a port throws into an end. */
+  classify(error: unknown): CopyEnd
+}
+
+export interface CopyStart {
+  readonly topic: string
+  readonly partition: number
+  readonly sourceTopicId: string
+  readonly destinationTopicId: string
+  readonly sourceLeaderEpoch: number
+  /** Both the destination's log end and the next offset to fetch. */
+  readonly from: bigint
+  /** Source leader epoch of the last copied batch, −1 when unknown. */
+  readonly lastEpoch: number
+  readonly producerId: bigint
+  readonly producerEpoch: number
+  readonly nextSequence: number
+  readonly maxMessageBytes: number
+}
+
+/** Appends in flight per partition: more than five would outrun the broker's memory of the last five batches. */
+const MAX_IN_FLIGHT = 5
+/** A partition with more than this waiting is left out of the next fetch, so that one slow leader can't fill the budget. */
+const MAX_QUEUED_BYTES = 4 << 20
+
+/** What an answer other than `landed` makes of the session. */
+const ENDS: Readonly<Record<Exclude<AppendAnswer, 'landed'>, (words: string) => CopyEnd>> = {
+  realign: (words) => ({ kind: 'realign', reason: words }),
+  moved: (words) => ({ kind: 'moved', side: 'destination', reason: words }),
+  fenced: (words) => ({ kind: 'fenced', reason: words }),
+  refused: (words) => ({ kind: 'failed', reason: `the destination refuses a batch: ${words}` }),
+  retry: (words) => ({ kind: 'retry', reason: words }),
+}
+
+export interface CopyCounters {
+  bytes: number
+  records: number
+}
+
+/**
+ * One partition on its way from a fetched record set to checked appends: a queue of steps between a fetcher, which
+ * pushes, and an append lane, which pulls. It lives from one alignment to the next and never repairs itself: anything
+ * unexpected ends it, and the next alignment starts from the destination's log end.
+ */
+export class PartitionCopy {
+  /** Next offset to ask the source for. */
+  fetchOffset: bigint
+  lastFetchedEpoch: number
+  /** The destination's log end as far as it was acknowledged. */
+  logEndOffset: bigint
+  highWatermark: bigint | undefined
+  lastStableOffset: bigint | undefined
+  private sourceLogStartOffset = 0n
+  limit: RateLimit | undefined
+  /** True once an append or fill of this session got no answer: it may still land. */
+  uncertain = false
+
+  private readonly queue: Queued[] = []
+  private sequence: number
+  private inFlight = 0
+  private queuedBytes = 0
+  private busy = false
+  private draining = false
+  private end: CopyEnd | undefined
+  private readonly ended: Promise<CopyEnd>
+  private resolveEnded!: (end: CopyEnd) => void
+  private wakeSettled: Array<() => void> = []
+
+  constructor(
+    readonly start: CopyStart,
+    private readonly ports: CopyPorts,
+    private readonly counters: CopyCounters,
+  ) {
+    this.fetchOffset = start.from
+    this.logEndOffset = start.from
+    this.lastFetchedEpoch = start.lastEpoch
+    this.sequence = start.nextSequence
+    this.ended = new Promise((resolve) => {
+      this.resolveEnded = resolve
+    })
+  }
+
+  /** True when the next fetch should include this partition. */
+  get wantsData(): boolean {
+    return this.end === undefined && !this.draining && this.queuedBytes < MAX_QUEUED_BYTES
+  }
+
+  get isOver(): boolean {
+    return this.end !== undefined
+  }
+
+  /** Resolves with the reason once the session is over; appends may still be in flight, see {@link settled}. */
+  whenOver(): Promise<CopyEnd> {
+    return this.ended
+  }
+
+  /** Resolves once no append of this session is unanswered. */
+  async settled(): Promise<void> {
+    while (this.inFlight > 0 || this.busy) await new Promise<void>((resolve) => this.wakeSettled.push(resolve))
+  }
+
+  /** Append what was read, fetch no more, then end as `drained`. */
+  drain(): void {
+    this.draining = true
+    this.advance()
+  }
+
+  finish(end: CopyEnd): void {
+    if (this.end !== undefined) return
+    this.end = end
+    for (const { slab } of this.queue) slab?.release()
+    this.queue.length = 0
+    this.queuedBytes = 0
+    this.resolveEnded(end)
+  }
+
+  /** Takes one fetched record set; `slab` is retained for as long as views into it are queued. */
+  fetched(data: FetchedPartition, slab: Slab): void {
+    if (this.end !== undefined) return
+    this.highWatermark = data.highWatermark
+    this.lastStableOffset = data.lastStableOffset
+    if (data.logStartOffset > this.sourceLogStartOffset) {
+      this.sourceLogStartOffset = data.logStartOffset
+      this.ports.logStartMoved(data.logStartOffset)
+    }
+    if (data.records.length === 0 || this.draining) return
+    try {
+      const steps = translate(scanBatches(data.records), {
+        nextOffset: this.fetchOffset,
+        abortedTransactions: data.abortedTransactions,
+        maxMessageBytes: this.start.maxMessageBytes,
+      })
+      for (const step of steps) this.enqueue(step, slab)
+    } catch (error) {
+      if (!(error instanceof CorruptBatchError)) throw error
+      this.enqueue({ kind: 'refuse', baseOffset: this.fetchOffset, reason: error.message }, slab)
+    }
+    this.advance()
+  }
+
+  /** The next batch the lane may send now, patched for the destination; undefined while there is none. */
+  takeBatch(): { readonly step: AppendStep; readonly slab: Slab | undefined } | undefined {
+    const head = this.queue[0]
+    if (head?.step.kind !== 'append' || this.busy || this.end !== undefined || this.inFlight >= MAX_IN_FLIGHT) return undefined
+    this.queue.shift()
+    const { step, slab } = head
+    const { producerId, producerEpoch } = this.start
+    patchForAppend(step.bytes, { producerId, producerEpoch, baseSequence: this.sequence })
+    this.sequence = nextSequence(this.sequence, step.count)
+    this.inFlight++
+    return { step, slab }
+  }
+
+  /** The broker's answer to a batch given out by {@link takeBatch}. */
+  answered(step: AppendStep, slab: Slab | undefined, answer: { errorCode: number; baseOffset: bigint; message: string | null }): void {
+    this.returned(step, slab)
+    if (this.end !== undefined) return
+    const meaning = appendAnswer(answer.errorCode)
+    if (meaning === 'landed') {
+      this.landed(step, answer.baseOffset)
+      return
+    }
+    const words = `${answer.message ?? kafkaError(answer.errorCode).message} (offset ${step.baseOffset}, ${step.size} bytes)`
+    this.finish(ENDS[meaning](words))
+  }
+
+  private landed(step: AppendStep, baseOffset: bigint): void {
+    if (baseOffset !== step.baseOffset) {
+      const { topic, partition } = this.start
+      this.finish({
+        kind: 'failed',
+        reason: `the destination put the batch of offset ${step.baseOffset} at ${baseOffset}: something else writes to ${topic}-${partition} there`,
+      })
+      return
+    }
+    this.logEndOffset = step.baseOffset + BigInt(step.count)
+    this.counters.bytes += step.size
+    this.counters.records += step.count
+    this.advance()
+  }
+
+  /** No answer will come for a batch given out by {@link takeBatch}: the connection is gone or the request timed out. */
+  unanswered(step: AppendStep, slab: Slab | undefined, error: unknown): void {
+    this.uncertain = true
+    this.returned(step, slab)
+    this.finish(this.ports.classify(error))
+  }
+
+  private returned(step: AppendStep, slab: Slab | undefined): void {
+    this.inFlight--
+    if (this.end === undefined) this.queuedBytes -= step.size
+    slab?.release()
+    this.wake()
+  }
+
+  private enqueue(step: Step, slab: Slab): void {
+    if (step.kind !== 'refuse') {
+      if (step.leaderEpoch > this.lastFetchedEpoch) {
+        this.queue.push({ step: { kind: 'epoch', epoch: step.leaderEpoch, startOffset: step.baseOffset }, slab: undefined })
+        this.lastFetchedEpoch = step.leaderEpoch
+      }
+      this.fetchOffset = step.baseOffset + BigInt(step.count)
+    }
+    if (step.kind !== 'append') {
+      this.queue.push({ step, slab: undefined })
+      return
+    }
+    slab.retain()
+    this.queuedBytes += step.size
+    this.queue.push({ step, slab })
+  }
+
+  /** Works on the head of the queue as far as it is not a matter of the lane. */
+  private advance(): void {
+    if (this.end !== undefined || this.busy) return
+    const step = this.queue[0]?.step
+    if (step === undefined) {
+      if (this.draining && this.inFlight === 0) this.finish({ kind: 'drained' })
+    } else if (step.kind === 'append') {
+      if (this.inFlight < MAX_IN_FLIGHT) this.ports.ready()
+    } else if (step.kind === 'epoch') {
+      this.occupy(() => this.ports.recordEpoch(step.epoch, step.startOffset))
+    } else if (this.inFlight === 0) {
+      if (step.kind === 'fill') this.occupy(() => this.fill(step))
+      else this.finish({ kind: 'failed', reason: step.reason })
+    }
+  }
+
+  private async fill(step: FillStep): Promise<void> {
+    this.uncertain = true
+    await this.ports.fill(step.baseOffset, step.count)
+    this.uncertain = false
+    this.logEndOffset = step.baseOffset + BigInt(step.count)
+  }
+
+  /** Runs one step that must be over before the next begins. */
+  private occupy(work: () => Promise<void>): void {
+    this.busy = true
+    work()
+      .then(
+        () => this.queue.shift(),
+        (error) => this.finish(this.ports.classify(error)),
+      )
+      .finally(() => {
+        this.busy = false
+        this.wake()
+        this.advance()
+      })
+  }
+
+  private wake(): void {
+    if (this.inFlight > 0 || this.busy) return
+    const waiting = this.wakeSettled
+    this.wakeSettled = []
+    for (const resolve of waiting) resolve()
+  }
+}

@@ -1,0 +1,89 @@
+import type { Cluster } from '../client/cluster.js'
+import { DescribeProducers } from '../protocol/api/describe-producers.js'
+import { ListOffsets } from '../protocol/api/list-offsets.js'
+import { kafkaError } from '../protocol/errors.js'
+
+const EARLIEST = -2n
+const LATEST = -1n
+const READ_UNCOMMITTED = 0
+const READ_COMMITTED = 1
+/** A debugging consumer: sees the log end even where it lies above the high watermark (`FetchRequest.DEBUGGING_CONSUMER_ID`). */
+const DEBUGGING_REPLICA = -2
+const CONSUMER_REPLICA = -1
+
+interface Question {
+  readonly timestamp: bigint
+  readonly isolationLevel?: number
+  readonly replicaId?: number
+}
+
+/** One ListOffsets to the leader, fenced by its epoch. Throws KafkaError. */
+async function offset(cluster: Cluster, topic: string, partition: number, leaderEpoch: number, question: Question): Promise<bigint> {
+  const response = await cluster.leader(topic, partition, ListOffsets, {
+    replicaId: question.replicaId ?? CONSUMER_REPLICA,
+    isolationLevel: question.isolationLevel ?? READ_UNCOMMITTED,
+    topics: [{ name: topic, partitions: [{ partitionIndex: partition, currentLeaderEpoch: leaderEpoch, timestamp: question.timestamp }] }],
+  })
+  const answer = response.topics[0]?.partitions[0]
+  if (answer === undefined) throw new Error(`the ListOffsets answer lacks ${topic}-${partition}`)
+  if (answer.errorCode !== 0) throw kafkaError(answer.errorCode)
+  return answer.offset
+}
+
+export interface SourcePositions {
+  readonly logStartOffset: bigint
+  readonly lastStableOffset: bigint
+  readonly highWatermark: bigint
+}
+
+/** The source's bounds as a consumer may see them. Throws KafkaError. */
+export async function sourcePositions(cluster: Cluster, topic: string, partition: number, leaderEpoch: number): Promise<SourcePositions> {
+  const ask = (question: Question) => offset(cluster, topic, partition, leaderEpoch, question)
+  const [logStartOffset, lastStableOffset, highWatermark] = await Promise.all([
+    ask({ timestamp: EARLIEST }),
+    ask({ timestamp: LATEST, isolationLevel: READ_COMMITTED }),
+    ask({ timestamp: LATEST }),
+  ])
+  return { logStartOffset, lastStableOffset, highWatermark }
+}
+
+/**
+ * The destination's true log end, above the high watermark too. Followers answer the debugging id as well, so it is
+ * believed only if the same leader then answers an ordinary request, which a follower refuses. Throws KafkaError.
+ */
+export async function destinationLogEnd(cluster: Cluster, topic: string, partition: number, leaderEpoch: number): Promise<bigint> {
+  const logEndOffset = await offset(cluster, topic, partition, leaderEpoch, { timestamp: LATEST, replicaId: DEBUGGING_REPLICA })
+  await offset(cluster, topic, partition, leaderEpoch, { timestamp: LATEST })
+  return logEndOffset
+}
+
+export const destinationLogStart = (cluster: Cluster, topic: string, partition: number, leaderEpoch: number): Promise<bigint> =>
+  offset(cluster, topic, partition, leaderEpoch, { timestamp: EARLIEST })
+
+export interface ProducerState {
+  /** The sequence the next data batch must carry; any would do while the broker has no state. */
+  readonly nextSequence: number
+  readonly producerEpoch: number
+  /** Of the last marker; −1 when there was none. */
+  readonly coordinatorEpoch: number
+}
+
+/** What the destination's leader remembers of one producer id; undefined when nothing (KIP-664). Throws KafkaError. */
+export async function producerState(
+  cluster: Cluster,
+  topic: string,
+  partition: number,
+  producerId: bigint,
+): Promise<ProducerState | undefined> {
+  const response = await cluster.leader(topic, partition, DescribeProducers, { topics: [{ name: topic, partitionIndexes: [partition] }] })
+  const answer = response.topics[0]?.partitions[0]
+  if (answer === undefined) throw new Error(`the DescribeProducers answer lacks ${topic}-${partition}`)
+  if (answer.errorCode !== 0) throw kafkaError(answer.errorCode, answer.errorMessage ?? undefined)
+  const state = answer.activeProducers.find((producer) => producer.producerId === producerId)
+  if (state === undefined) return undefined
+  return {
+    nextSequence: (state.lastSequence + 1) % 2 ** 31,
+    producerEpoch: state.producerEpoch,
+    coordinatorEpoch: state.coordinatorEpoch,
+  }
+}

@@ -1,0 +1,272 @@
+import type { Cluster } from '../client/cluster.js'
+import { GroupMembership } from '../client/group.js'
+import { assignShards } from '../mirror/assignor.js'
+import { clientPropertiesOf, type MirrorConfig, mirrorConfigOf } from '../mirror/config.js'
+import { isActive, MirrorState, type StateRecord } from '../mirror/fold.js'
+import { forcedSettings } from '../mirror/held.js'
+import { SHARDS, shardOf } from '../mirror/shards.js'
+import { encodeValue, type TopicSpec } from '../mirror/state.js'
+import { formatKey } from '../mirror/state-keys.js'
+import { ByteBudget } from './byte-budget.js'
+import { DestinationLink } from './destination-link.js'
+import { publish, type RunnerSnapshot } from './events.js'
+import { Ownership } from './ownership.js'
+import type { PartitionContext } from './partition-context.js'
+import { PartitionMirror } from './partition-mirror.js'
+import { lowestOwnerEpoch } from './shard-floor.js'
+import { Slots } from './slots.js'
+import { SourceLink } from './source-link.js'
+import { TopicCare } from './topic-care.js'
+
+/** The state topic, which doubles as the group's subscription: its partitions are the shards. */
+export interface StateLog {
+  readonly topic: string
+  /** Every record up to the end as of now; undefined if the topic does not exist. */
+  load(): Promise<readonly StateRecord[] | undefined>
+  /** Feeds what came after {@link load}, until `signal` aborts; passing errors are told and tried again. */
+  follow(onRecords: (records: readonly StateRecord[]) => void, signal: AbortSignal, failed: (error: unknown) => void): Promise<void>
+  /** Appends with acks=all. */
+  append(shard: number, records: readonly StateRecord[]): Promise<unknown>
+}
+
+export interface RunnerOptions {
+  readonly destination: Cluster
+  readonly log: StateLog
+  /** Group and state name. */
+  readonly groupId: string
+  /** This runner's name in statuses and client ids. */
+  readonly owner: string
+  readonly sessionTimeoutMs: number
+  readonly heartbeatIntervalMs: number
+  /** Mirrors to serve; undefined is all. */
+  readonly mirrors?: readonly string[] | undefined
+  /** Bytes of fetched data held at most. */
+  readonly bufferBytes: number
+  /** A client for a mirror's source. Throws when its properties are wrong. */
+  openSource(mirror: string, properties: ReadonlyMap<string, string>): Cluster
+}
+
+interface Held {
+  readonly partition: PartitionMirror
+  readonly shard: number
+  spec: TopicSpec
+}
+
+/**
+ * A runner: a member of the group on the destination that copies the partitions on the shards it owns. It reconciles what
+ * the operators want, as the state topic says, with what it does; there is nothing else it knows or keeps.
+ */
+export class Runner {
+  private readonly state = new MirrorState()
+  private readonly held = new Map<string, Held>()
+  private readonly sources = new Map<string, { readonly fingerprint: string; readonly link: SourceLink }>()
+  private readonly budget: ByteBudget
+  private readonly destination: DestinationLink
+  private readonly group: GroupMembership
+  private readonly ownership: Ownership
+  private readonly care: TopicCare
+  private readonly fastForwardSlots = new Slots(2)
+  private readonly stopped = new AbortController()
+  private following: Promise<void> | undefined
+  private reconcileScheduled = false
+
+  constructor(private readonly options: RunnerOptions) {
+    this.budget = new ByteBudget(options.bufferBytes)
+    this.group = new GroupMembership(options.destination, {
+      groupId: options.groupId,
+      topic: options.log.topic,
+      protocolName: 'kafka-mirrors',
+      sessionTimeoutMs: options.sessionTimeoutMs,
+      heartbeatIntervalMs: options.heartbeatIntervalMs,
+      rebalanceTimeoutMs: 60_000,
+      assign: (members) => assignShards(members, SHARDS),
+      acquired: (shards) => this.acquired(shards),
+      released: (shards) => this.released(shards),
+      lost: (shards) => this.lost(shards),
+      failed: (error) => this.warn('group', `group ${options.groupId}`, error),
+    })
+    this.destination = new DestinationLink(options.destination, options.owner, () => this.group.alive)
+    this.ownership = new Ownership(this.group, (shard) => lowestOwnerEpoch(options.destination, this.state, shard))
+    this.care = new TopicCare(options.destination)
+  }
+
+  /** Reads the state to its end and joins the group; copying goes on until {@link drain}. Throws KafkaError, ConnectionError. */
+  async start(): Promise<void> {
+    const { log } = this.options
+    for (const record of (await log.load()) ?? []) this.state.apply(record)
+    this.following = log.follow(
+      (records) => {
+        for (const record of records) this.state.apply(record)
+        this.scheduleReconcile()
+      },
+      this.stopped.signal,
+      (error) => this.warn('state', `reading ${log.topic}`, error),
+    )
+    this.group.start()
+  }
+
+  get snapshot(): RunnerSnapshot {
+    return {
+      alive: this.group.alive,
+      memberId: this.group.id === '' ? undefined : this.group.id,
+      ownedShards: this.ownership.count,
+      bufferedBytes: this.budget.usedBytes,
+      partitions: [...this.held.values()].map(({ partition }) => partition.snapshot),
+    }
+  }
+
+  /** Appends what was read, leaves the group and closes everything. */
+  async drain(): Promise<void> {
+    await this.group.leave()
+    this.stopped.abort()
+    await this.following
+    await Promise.all([...this.sources.values()].map(({ link }) => link.close()))
+    await this.destination.close()
+    await this.options.destination.close()
+  }
+
+  private async acquired(shards: readonly number[]): Promise<void> {
+    await this.ownership.take(shards)
+    publish({ level: 'info', event: 'shards', message: `took ${shards.length} shards, ${this.ownership.count} held` })
+    this.reconcile()
+  }
+
+  private async released(shards: readonly number[]): Promise<void> {
+    const leaving = [...this.held].filter(([, held]) => shards.includes(held.shard))
+    for (const [key] of leaving) this.held.delete(key)
+    await Promise.all(leaving.map(([, held]) => held.partition.release()))
+    this.ownership.drop(shards)
+  }
+
+  private lost(shards: readonly number[]): void {
+    this.ownership.drop(shards)
+    for (const [key, held] of this.held) {
+      if (!shards.includes(held.shard)) continue
+      this.held.delete(key)
+      held.partition.abandon()
+    }
+    publish({ level: 'warn', event: 'shards', message: `lost ${shards.length} shards: the group session ran out` })
+  }
+
+  private warn(event: string, what: string, error: unknown): void {
+    publish({ level: 'warn', event, message: `${what}: ${error instanceof Error ? error.message : error}` })
+  }
+
+  /** Many records arrive in one turn; one look at all of them is enough. */
+  private scheduleReconcile(): void {
+    if (this.reconcileScheduled) return
+    this.reconcileScheduled = true
+    setImmediate(() => {
+      this.reconcileScheduled = false
+      this.reconcile()
+    })
+  }
+
+  /** Makes what runs equal to what should run. */
+  private reconcile(): void {
+    this.destination.setThrottles(this.state)
+    const wanted = this.wanted()
+    this.relinkSources(new Set([...wanted.values()].map(({ mirror }) => mirror)))
+    for (const [key, held] of this.held) {
+      const want = wanted.get(key)
+      if (want === undefined) {
+        this.held.delete(key)
+        void held.partition.release()
+      } else if (want.spec.addedAt !== held.spec.addedAt) {
+        // Removed and added again: another copy with other ids and producers.
+        this.held.delete(key)
+        void held.partition.release().then(() => this.scheduleReconcile())
+        wanted.delete(key)
+      } else {
+        held.spec = want.spec
+        held.partition.changed()
+        held.partition.applyThrottle()
+      }
+    }
+    for (const [key, want] of wanted) if (!this.held.has(key) && this.sources.has(want.mirror)) this.held.set(key, this.take(want))
+  }
+
+  private wanted(): Map<string, Wanted> {
+    const wanted = new Map<string, Wanted>()
+    for (const entry of this.state.mirrors()) {
+      if (this.options.mirrors !== undefined && !this.options.mirrors.includes(entry.name)) continue
+      for (const [topic, spec] of entry.topics) {
+        if (!isActive(spec)) continue
+        for (let partition = 0; partition < spec.partitions; partition++) {
+          const shard = shardOf(entry.name, topic, partition, SHARDS)
+          if (this.ownership.holds(shard))
+            wanted.set(`${entry.name}/${topic}/${partition}`, { mirror: entry.name, topic, partition, shard, spec })
+        }
+      }
+    }
+    return wanted
+  }
+
+  private take(want: Wanted): Held {
+    const { mirror, topic, partition, shard } = want
+    const held: { spec: TopicSpec; shard: number; partition?: PartitionMirror } = { spec: want.spec, shard }
+    const { options } = this
+    const context: PartitionContext = {
+      mirror,
+      topic,
+      partition,
+      owner: options.owner,
+      destination: this.destination,
+      fastForwardSlots: this.fastForwardSlots,
+      source: () => this.sources.get(mirror)!.link,
+      spec: () => held.spec,
+      config: () => this.configOf(mirror),
+      ownerEpoch: () => this.ownership.epochOf(shard),
+      renewOwnerEpoch: () => this.ownership.take([shard]),
+      mayAppend: () => this.group.alive,
+      isReleased: () => held.partition?.isReleased ?? false,
+      maxMessageBytes: () => this.care.maxMessageBytes(topic),
+      prepareDestination: () => this.care.apply(topic, forcedSettings(Object.keys(held.spec.held))),
+      deleteRecords: (before) => this.care.deleteRecords(topic, partition, before),
+      fastForwarded: () => {},
+    }
+    const key = formatKey({ kind: 'status', mirror, topic, partition })
+    held.partition = new PartitionMirror(context, this.state.status(mirror, topic, partition), async (status) => {
+      await options.log.append(shard, [{ key, value: encodeValue('status', status) }])
+    })
+    return held as Held
+  }
+
+  private configOf(mirror: string): MirrorConfig {
+    return mirrorConfigOf(this.state.mirror(mirror)?.configs ?? new Map())
+  }
+
+  /** Opens what is needed, closes what is not, and moves partitions over where the source's properties changed. */
+  private relinkSources(needed: ReadonlySet<string>): void {
+    for (const mirror of needed) {
+      const entry = this.state.mirror(mirror)
+      if (entry === undefined) continue
+      const properties = clientPropertiesOf(entry.configs)
+      const fingerprint = JSON.stringify([...properties].sort(([a], [b]) => (a < b ? -1 : 1)))
+      const current = this.sources.get(mirror)
+      if (current?.fingerprint === fingerprint) continue
+      try {
+        const link = new SourceLink(mirror, this.options.openSource(mirror, properties), entry.spec.sourceClusterId, this.budget)
+        this.sources.set(mirror, { fingerprint, link })
+      } catch (error) {
+        publish({ level: 'error', event: 'source', mirror, message: error instanceof Error ? error.message : String(error) })
+        continue
+      }
+      for (const [key, held] of this.held) if (key.startsWith(`${mirror}/`)) held.partition.relink('the source’s properties changed')
+      void current?.link.close()
+    }
+    for (const [mirror, { link }] of this.sources) {
+      if (needed.has(mirror)) continue
+      this.sources.delete(mirror)
+      void link.close()
+    }
+  }
+}
+
+interface Wanted {
+  readonly mirror: string
+  readonly topic: string
+  readonly partition: number
+  readonly shard: number
+  readonly spec: TopicSpec
+}
