@@ -14,6 +14,9 @@ const MEMBER_ID_REQUIRED = 79
 /** The group no longer knows us: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID. */
 const EXPELLED = new Set([25, 22, 82])
 
+/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
+const NOT_THE_COORDINATOR = new Set([14, 15, 16])
+
 /** Who holds which partitions, as the member that computes the assignment sees it. */
 export interface GroupMemberClaim {
   readonly memberId: string
@@ -101,7 +104,7 @@ export class GroupMembership {
       ],
     })
     for (const partition of response.topics.flatMap((topic) => topic.partitions)) {
-      if (partition.errorCode !== 0) throw kafkaError(partition.errorCode)
+      this.check(partition.errorCode)
     }
   }
 
@@ -111,10 +114,10 @@ export class GroupMembership {
     const { groupId } = this.options
     const response = await this.request(OffsetFetch, { groupId, topics, groups: [{ groupId, topics }] })
     const group = response.groups[0] ?? response
-    if (group.errorCode !== 0) throw kafkaError(group.errorCode)
+    this.check(group.errorCode)
     const result = new Map<number, bigint>()
     for (const partition of group.topics?.flatMap((topic) => topic.partitions) ?? []) {
-      if (partition.errorCode !== 0) throw kafkaError(partition.errorCode)
+      this.check(partition.errorCode)
       if (partition.committedOffset >= 0n) result.set(partition.partitionIndex, partition.committedOffset)
     }
     return result
@@ -235,6 +238,7 @@ export class GroupMembership {
 
   private check(errorCode: number): void {
     if (errorCode === 0) return
+    if (NOT_THE_COORDINATOR.has(errorCode)) this.cluster.forgetCoordinator('group', this.options.groupId)
     if (EXPELLED.has(errorCode)) this.forget()
     throw kafkaError(errorCode)
   }
