@@ -57,6 +57,9 @@ const STALE_ROUTE: ReadonlySet<number> = new Set([
   Errors.UNKNOWN_LEADER_EPOCH,
 ])
 
+/** Whether an error code means that another broker should be asked, or the same one a little later. */
+export const isStaleRoute = (errorCode: number): boolean => STALE_ROUTE.has(errorCode)
+
 /** The answer says the route was stale; held until a fresh route answers or the time is up. */
 class StaleRoute extends Error {
   constructor(
@@ -119,6 +122,11 @@ export class Cluster {
   /** The last known leader; never waits. */
   leaderOf(topic: string, partition: number): PartitionLeader | undefined {
     return this.cache.leaderOf(topic, partition)
+  }
+
+  /** Why there is no leader, as far as the last answer told. */
+  missingLeader(topic: string, partition: number): KafkaError {
+    return this.cache.missing(topic, partition)
   }
 
   /** Takes over a leader that an answer to Fetch or Produce told (KIP-951), if it is newer than what is known. */
@@ -203,6 +211,7 @@ export class Cluster {
   }
 
   private async call<A extends Api>(route: Route, api: A, request: RequestOf<A>, options: CallOptions<A>): Promise<ResponseOf<A>> {
+    let previous: unknown
     try {
       return await retrying(
         {
@@ -214,8 +223,14 @@ export class Cluster {
         },
         async (failures, leftMs) => {
           this.failIfClosed()
-          const connection = await within(leftMs, this.clock, route(failures > 0), () => this.tooLate(leftMs))
-          return await this.sendOn(connection, api, request, options)
+          try {
+            // What failed before says more than that the time ran out.
+            const connection = await within(leftMs, this.clock, route(failures > 0), () => previous ?? this.tooLate(leftMs))
+            return await this.sendOn(connection, api, request, options)
+          } catch (error) {
+            previous = error
+            throw error
+          }
         },
       )
     } catch (error) {
@@ -232,7 +247,7 @@ export class Cluster {
   ): Promise<ResponseOf<A>> {
     try {
       const response = await connection.send(api, request, options)
-      for (const code of options.errorsOf?.(response) ?? []) if (STALE_ROUTE.has(code)) throw new StaleRoute(code, response)
+      for (const code of options.errorsOf?.(response) ?? []) if (isStaleRoute(code)) throw new StaleRoute(code, response)
       return response
     } catch (error) {
       // Answers come in order: behind one that is late everything else on this connection is late too.
@@ -374,7 +389,7 @@ function worst(failures: readonly ConnectionError[]): ConnectionError {
   return new ConnectionError({ ...first.details(), reason: `${first.reason} (also ${others.join('; ')})` })
 }
 
-async function within<T>(milliseconds: number, clock: Clock, promise: Promise<T>, late: () => Error): Promise<T> {
+async function within<T>(milliseconds: number, clock: Clock, promise: Promise<T>, late: () => unknown): Promise<T> {
   const over = new AbortController()
   const timer = clock.sleep(milliseconds, over.signal).then(
     () => {
