@@ -72,6 +72,7 @@ export function metadataOf(response: ResponseOf<typeof Metadata>): MetadataAnswe
 interface CachedTopic {
   readonly topicId: string
   readonly errorCode: number
+  readonly partitions: ReadonlySet<number>
   readonly leaders: Map<number, PartitionLeader>
 }
 
@@ -111,8 +112,8 @@ export class MetadataCache {
   /** Why there is no leader, as an error to throw. */
   missing(topic: string, partition: number): KafkaError {
     const cached = this.topics.get(topic)
-    const code = cached === undefined || cached.errorCode !== 0 ? cached?.errorCode : Errors.LEADER_NOT_AVAILABLE
-    const error = kafkaError(code ?? Errors.UNKNOWN_TOPIC_OR_PARTITION)
+    const exists = cached?.partitions.has(partition) ?? false
+    const error = kafkaError(cached?.errorCode || (exists ? Errors.LEADER_NOT_AVAILABLE : Errors.UNKNOWN_TOPIC_OR_PARTITION))
     return new KafkaError(error.code, error.kafkaName, error.retriable, `${topic}-${partition}: ${error.message}`)
   }
 
@@ -131,7 +132,8 @@ export class MetadataCache {
       const kept = told === undefined || newer(told, known) ? told : known
       if (kept !== undefined) leaders.set(partition, kept)
     }
-    this.topics.set(topic.name, { topicId: topic.topicId, errorCode: topic.errorCode, leaders })
+    const partitions = new Set(topic.partitions.map(({ partition }) => partition))
+    this.topics.set(topic.name, { topicId: topic.topicId, errorCode: topic.errorCode, partitions, leaders })
   }
 }
 
