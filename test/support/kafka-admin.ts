@@ -1,4 +1,4 @@
-import type { ClusterAccess } from './kafka-log.js'
+import { accessOf, type ClusterAccess } from './kafka-log.js'
 import type { KafkaWorker } from './kafka-worker.js'
 
 /** Topics, groups and rights of one cluster through Kafka's own admin client. */
@@ -8,7 +8,7 @@ export class KafkaAdmin {
 
   constructor(worker: KafkaWorker, cluster: ClusterAccess) {
     this.#worker = worker
-    this.#cluster = cluster
+    this.#cluster = accessOf(cluster)
   }
 
   async createTopic(

@@ -8,6 +8,11 @@ export interface ClusterAccess {
   readonly properties?: Readonly<Record<string, string>>
 }
 
+/** The part of a request that says where to go; what else the object carries stays here. */
+export function accessOf(cluster: ClusterAccess): { bootstrap: string; properties?: Readonly<Record<string, string>> } {
+  return { bootstrap: cluster.bootstrap, properties: cluster.properties }
+}
+
 /** One record as Kafka's consumer saw it. Keys, values and header values: `-` is null, `x…` bytes in hex, `h<length>:<sha>` a digest. */
 export interface ReadRecord {
   readonly offset: bigint
@@ -52,7 +57,7 @@ type Bounds = Record<'beginningOffset' | 'endOffset' | 'firstOffset' | 'lastOffs
 /** Reads a topic with Kafka's own consumer, up to the log end at the start of the reading. */
 export async function readLog(worker: KafkaWorker, cluster: ClusterAccess, options: ReadOptions): Promise<ReadPartition[]> {
   const records = new Map<number, ReadRecord[]>()
-  const result = await worker.request<Bounds[]>('read', { ...cluster, ...options }, (line) => {
+  const result = await worker.request<Bounds[]>('read', { ...accessOf(cluster), ...options }, (line) => {
     const [partition, offset, timestamp, timestampType, key, value, headers] = line.split('\t') as [
       string,
       string,
@@ -144,7 +149,7 @@ function written(result: WrittenJson): Written {
 
 /** Writes generated records with Kafka's own producer (acks=all); resolves when all are acknowledged. */
 export async function writeLog(worker: KafkaWorker, cluster: ClusterAccess, options: WriteOptions): Promise<Written> {
-  return written(await worker.request<WrittenJson>('write', { ...cluster, ...options }))
+  return written(await worker.request<WrittenJson>('write', { ...accessOf(cluster), ...options }))
 }
 
 /** A record spelled out, with bytes in hex. */
@@ -163,12 +168,12 @@ export async function writeRecords(
   options: { readonly topic: string; readonly list: readonly SpelledRecord[]; readonly codec?: string; readonly transactionalId?: string },
 ): Promise<Written> {
   const list = options.list.map((record) => ({ ...record }))
-  return written(await worker.request<WrittenJson>('writeRecords', { ...cluster, ...options, list }))
+  return written(await worker.request<WrittenJson>('writeRecords', { ...accessOf(cluster), ...options, list }))
 }
 
 /** Begins a transaction of this id (its producer lives in the worker); write with `transactionalId`, then end it. */
 export async function beginTransaction(worker: KafkaWorker, cluster: ClusterAccess, transactionalId: string): Promise<void> {
-  await worker.request('begin', { ...cluster, transactionalId })
+  await worker.request('begin', { ...accessOf(cluster), transactionalId })
 }
 
 /** abandon leaves the transaction open on the broker until it times out (`transaction.timeout.ms` of the producer's properties). */
@@ -182,7 +187,7 @@ export async function writeTransactions(
   cluster: ClusterAccess,
   options: WriteOptions & { readonly transactionalId: string; readonly transactions: number; readonly abortEvery?: number },
 ): Promise<Written> {
-  return written(await worker.request<WrittenJson>('transactions', { ...cluster, ...options }))
+  return written(await worker.request<WrittenJson>('transactions', { ...accessOf(cluster), ...options }))
 }
 
 export interface SteadyWriter {
@@ -199,7 +204,7 @@ export async function writeSteadily(
 ): Promise<SteadyWriter> {
   const acknowledged: { partition: number; offset: bigint; counter: number }[] = []
   return new Promise((resolve, reject) => {
-    const running = worker.start('rate', { ...cluster, ...options }, (line) => {
+    const running = worker.start('rate', { ...accessOf(cluster), ...options }, (line) => {
       const [partition, offset, counter] = line.split('\t')
       if (partition === 'started') resolve({ acknowledged, stop })
       else acknowledged.push({ partition: Number(partition), offset: BigInt(offset!), counter: Number(counter) })

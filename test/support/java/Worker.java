@@ -103,7 +103,8 @@ public final class Worker {
             answer.end("E", JSON.writeValueAsString(command.run(request, answer)));
         } catch (Throwable error) {
             Throwable cause = error instanceof java.util.concurrent.ExecutionException && error.getCause() != null ? error.getCause() : error;
-            answer.end("X", cause.getClass().getSimpleName() + ": " + cause.getMessage());
+            String why = cause.getCause() == null ? "" : " (" + cause.getCause() + ")";
+            answer.end("X", cause.getClass().getSimpleName() + ": " + cause.getMessage() + why);
         }
     }
 
