@@ -1,5 +1,6 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../src/cli/base-command.js'
+import { configHelp } from '../src/cli/config-help.js'
 import { wrongUse } from '../src/cli/errors.js'
 import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, outputFlags } from '../src/cli/flags.js'
 import { parseAssignments, splitLists } from '../src/cli/lists.js'
@@ -8,7 +9,9 @@ import { readPropertyFile } from '../src/cli/property-file.js'
 export default class Alter extends BaseCommand {
   static override summary = "Alter a mirror's configuration: where its source is, how to log in there, mirror.* settings."
   static override description =
-    'Takes hold in running runners, without a restart. Keys that are not named stay as they are; two alters of different keys do not undo each other. A value in square brackets keeps its commas: bootstrap.servers=[a:9092,b:9092].'
+    `Takes hold in running runners, without a restart. Keys that are not named stay as they are; two alters of different keys do not undo each other. A value in square brackets keeps its commas: bootstrap.servers=[a:9092,b:9092].
+
+${configHelp()}`
   static override examples = [
     {
       description: 'New credentials for the source, from a file',
@@ -30,7 +33,7 @@ export default class Alter extends BaseCommand {
       helpValue: 'KEY',
       description: 'settings to take back to their default',
     }),
-    offline: Flags.boolean({ description: 'do not try the new settings against the source' }),
+    offline: Flags.boolean({ default: false, description: 'do not try the new settings against the source' }),
     ...dryRunFlag,
     ...connectionFlags,
     ...outputFlags,

@@ -1,12 +1,15 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../src/cli/base-command.js'
+import { configHelp } from '../src/cli/config-help.js'
 import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, outputFlags } from '../src/cli/flags.js'
 import { readPropertyFile } from '../src/cli/property-file.js'
 
 export default class Create extends BaseCommand {
   static override summary = 'Create a mirror: a named link from one source cluster to this destination.'
   static override description =
-    'Checks the configuration, reaches the source, pins its cluster id and keeps the mirror in the topic __kafka_mirrors of the destination, which is created if it is not there. Nothing is copied before topics are added.'
+    `Checks the configuration, reaches the source, pins its cluster id and keeps the mirror in the topic __kafka_mirrors of the destination, which is created if it is not there. Nothing is copied before topics are added.
+
+${configHelp()}`
   static override examples = [
     {
       description: 'Link the cluster in mirror.properties (bootstrap.servers=…, and how to log in there)',
@@ -24,7 +27,10 @@ export default class Create extends BaseCommand {
       helpValue: 'FILE',
       description: "properties: the source's client properties and mirror.* settings",
     }),
-    offline: Flags.boolean({ description: 'do not reach the source now; its cluster id is pinned when it is first reached' }),
+    offline: Flags.boolean({
+      default: false,
+      description: 'do not reach the source now; its cluster id is pinned when it is first reached',
+    }),
     ...dryRunFlag,
     ...connectionFlags,
     ...outputFlags,

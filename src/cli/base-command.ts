@@ -1,12 +1,13 @@
 import { Command } from '@oclif/core/command'
 import type { Config } from '@oclif/core/config'
+import { isClientKey } from '../client/config-keys.js'
 import type { MirrorError } from '../mirror/errors.js'
 import type { MirrorAdmin } from '../service/mirror-admin.js'
 import { type ConnectionFlags, connectionProperties } from './connection.js'
 import { errorLine, InterruptedError, ItemsFailedError, wrongUse } from './errors.js'
 import { toJson } from './json.js'
 import type { Column } from './table.js'
-import { processTerminal, type Terminal, wantsColour } from './terminal.js'
+import { processTerminal, type Terminal, wantsColour, whenAborted } from './terminal.js'
 
 /** What commands need of {@link MirrorAdmin}; tests hand in an object. */
 export type Admin = Omit<MirrorAdmin, 'properties'>
@@ -49,7 +50,8 @@ export abstract class BaseCommand extends Command {
   async execute(surroundings: Partial<Surroundings> = {}): Promise<void> {
     this.surroundings = { ...this.surroundings, ...surroundings }
     const work = this._run()
-    await (this.drains ? work : Promise.race([work, rejectOnAbort(this.terminal.signal)]))
+    if (this.drains) await work
+    else await Promise.race([work, rejectOnAbort(this.terminal.signal)])
   }
 
   override async init(): Promise<void> {
@@ -77,8 +79,16 @@ export abstract class BaseCommand extends Command {
 
   /** The admin of the cluster the connection flags name. Nothing is sent before it is used. */
   protected async admin(flags: ConnectionFlags): Promise<Admin> {
-    this.openedAdmin ??= await this.surroundings.createAdmin(await connectionProperties(flags, this.terminal.env))
+    this.openedAdmin ??= await this.surroundings.createAdmin(await this.connection(flags))
     return this.openedAdmin
+  }
+
+  /** The client properties the connection flags stand for; keys no Kafka client knows are told on stderr. */
+  protected async connection(flags: ConnectionFlags): Promise<Map<string, string>> {
+    const properties = await connectionProperties(flags, this.terminal.env)
+    const unknown = [...properties.keys()].filter((key) => !isClientKey(key))
+    this.warnings(unknown.map((key) => `${key} is not a property of Kafka clients; it has no effect`))
+    return properties
   }
 
   /** Writes to stdout as it is. */
@@ -108,8 +118,12 @@ export abstract class BaseCommand extends Command {
     return renderTable(columns, rows, {
       headers: flags['no-headers'] !== true,
       wide: flags.output === 'wide',
-      colour: wantsColour(this.terminal.stdout, this.terminal.env, flags['no-color'] === true),
+      colour: this.wantsColourOn(this.terminal.stdout, flags),
     })
+  }
+
+  protected wantsColourOn(output: Terminal['stdout'], flags: { 'no-color'?: boolean | undefined }): boolean {
+    return wantsColour(output, this.terminal.env, flags['no-color'] === true)
   }
 
   /** The result of a verb that changes something: a sentence, or the same as JSON. */
@@ -148,11 +162,9 @@ export function fillOptionalValues(argv: readonly string[], defaults: Readonly<R
   return filled
 }
 
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(new InterruptedError())
-    signal.addEventListener('abort', () => reject(new InterruptedError()), { once: true })
-  })
+async function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  await whenAborted(signal)
+  throw new InterruptedError()
 }
 
 /** One name of a flag that takes lists. Throws a usage error when there are none or several. */

@@ -9,14 +9,14 @@ export const outputFlags = {
     description: 'how to print the result',
     helpGroup: 'OUTPUT',
   }),
-  json: Flags.boolean({ description: 'short for -o json; offsets are strings, so they stay exact', helpGroup: 'OUTPUT' }),
-  'no-headers': Flags.boolean({ description: 'leave the line of column names out', helpGroup: 'OUTPUT' }),
+  json: Flags.boolean({ default: false, description: 'short for -o json; offsets are strings, so they stay exact', helpGroup: 'OUTPUT' }),
+  'no-headers': Flags.boolean({ default: false, description: 'leave the line of column names out', helpGroup: 'OUTPUT' }),
 }
 
 /** Flags of every verb. */
 export const commonFlags = {
-  'no-color': Flags.boolean({ description: 'no colours, as NO_COLOR does', helpGroup: 'OUTPUT' }),
-  debug: Flags.boolean({ description: 'show the stack of an error', helpGroup: 'OUTPUT' }),
+  'no-color': Flags.boolean({ default: false, description: 'no colours, as NO_COLOR does', helpGroup: 'OUTPUT' }),
+  debug: Flags.boolean({ default: false, description: 'show the stack of an error', helpGroup: 'OUTPUT' }),
 }
 
 /** How the destination cluster is reached: it holds the mirrors. */
@@ -41,9 +41,9 @@ export const connectionFlags = {
   }),
 }
 
-export const dryRunFlag = { 'dry-run': Flags.boolean({ description: 'check and show what would be done, change nothing' }) }
+export const dryRunFlag = { 'dry-run': Flags.boolean({ default: false, description: 'check and show what would be done, change nothing' }) }
 
-export const yesFlag = { yes: Flags.boolean({ char: 'y', description: 'answer the question before it is asked' }) }
+export const yesFlag = { yes: Flags.boolean({ default: false, char: 'y', description: 'answer the question before it is asked' }) }
 
 export const mirrorFlag = { mirror: Flags.string({ required: true, helpValue: 'NAME', description: 'name of the mirror' }) }
 

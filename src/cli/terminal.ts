@@ -26,3 +26,11 @@ export function canAsk(terminal: Terminal): boolean {
 export function wantsColour(output: Output, env: Terminal['env'], noColour: boolean): boolean {
   return output.isTTY === true && !noColour && !env.NO_COLOR && env.TERM !== 'dumb'
 }
+
+/** Resolves when the signal is aborted. */
+export function whenAborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+}

@@ -1,6 +1,6 @@
 import type { ThrottleTarget, ThrottleValue } from '../service/types.js'
 import { wrongUse } from './errors.js'
-import { parseAssignments, splitList } from './lists.js'
+import { parseAssignments, splitLists } from './lists.js'
 
 /** The flags of `throttle`, both families. */
 export interface ThrottleFlags {
@@ -80,7 +80,7 @@ function entityRequest(flags: ThrottleFlags): ThrottleRequest {
   if (type === undefined) throw wrongUse('--entity-type is missing', `one of ${Object.keys(ENTITIES).join(', ')}`)
   const name = flags['entity-name']
   const added = parseAssignments(flags['add-config'], '--add-config')
-  const deleted = (flags['delete-config'] ?? []).flatMap(splitList)
+  const deleted = splitLists(flags['delete-config'])
   const entity = ENTITIES[type]
   const target = name === undefined ? undefined : entityTarget(type, name)
   if (flags.describe || !flags.alter) {

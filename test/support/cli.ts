@@ -15,6 +15,8 @@ export interface VerbOptions {
   /** Makes stdout a terminal. */
   screen?: boolean
   signal?: AbortSignal
+  /** Sees stderr as it is written. */
+  onStderr?: (text: string) => void
 }
 
 export interface VerbOutcome {
@@ -36,6 +38,7 @@ export async function runVerb(Verb: CommandClass, argv: string[], options: VerbO
   const stderr = stream(options.typed !== undefined)
   stdout.on('data', (chunk) => (outcome.stdout += chunk))
   stderr.on('data', (chunk) => (outcome.stderr += chunk))
+  if (options.onStderr) stderr.on('data', options.onStderr)
   if (options.typed !== undefined) stdin.end(options.typed)
   const { commands: _, ...oclif } = manifest.oclif
   const config = await Config.load({ root, pjson: { ...manifest, oclif } })

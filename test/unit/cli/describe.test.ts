@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import Describe from '../../../commands/describe.js'
+import type { MirrorPartition } from '../../../src/service/types.js'
+import { runVerb } from '../../support/cli.js'
+
+const partition = (topic: string, number: number, offsets: Partial<MirrorPartition> = {}): MirrorPartition => ({
+  mirror: 'my-mirror',
+  topic,
+  partition: number,
+  sourceOffset: 94n,
+  destinationOffset: 84n,
+  lag: 10n,
+  state: 'MIRRORING',
+  since: 0,
+  lastStableOffset: 90n,
+  owner: 'runner-1',
+  error: undefined,
+  retries: 0,
+  errorSince: undefined,
+  fillMode: 'markers',
+  held: { 'retention.ms': '604800000', 'cleanup.policy': null },
+  ...offsets,
+})
+
+const answer = (partitions: MirrorPartition[], warnings: string[] = []) => ({ mirrors: [], partitions, warnings })
+const admin = (...partitions: MirrorPartition[]) => ({ describeMirrors: async () => answer(partitions) })
+const cells = (text: string) => text.split('\n').map((line) => line.split(/ +/))
+
+describe('describe', () => {
+  test('has the columns of the KIP', async () => {
+    const { stdout } = await runVerb(Describe, [], { admin: admin(partition('bar', 0), partition('foo', 10)) })
+    expect(cells(stdout)).toEqual([
+      'MIRROR TOPIC PARTITION SOURCE-OFFSET DESTINATION-OFFSET LAG STATE'.split(' '),
+      'my-mirror bar 0 94 84 10 MIRRORING'.split(' '),
+      'my-mirror foo 10 94 84 10 MIRRORING'.split(' '),
+      [''],
+    ])
+  })
+
+  test('wide shows last stable offset, owner, fill and what is held', async () => {
+    const { stdout } = await runVerb(Describe, ['-o', 'wide'], {
+      admin: admin(partition('bar', 0, { error: 'source is away', errorSince: 1000 })),
+    })
+    const [headers, row] = cells(stdout)
+    expect(headers!.slice(7)).toEqual(['LAST-STABLE', 'OWNER', 'FILL', 'HELD', 'SINCE', 'ERROR'])
+    expect(row!.slice(7).join(' ')).toBe(
+      '90 runner-1 markers cleanup.policy,retention.ms=604800000 1970-01-01T00:00:01.000Z source is away',
+    )
+  })
+
+  test('what nobody knows is a dash, and what keeps partitions waiting is told on stderr, once per reason', async () => {
+    const away = { sourceOffset: undefined, lag: undefined, error: 'source is away', errorSince: 1000 }
+    const { stdout, stderr } = await runVerb(Describe, ['--no-headers'], { admin: admin(partition('a', 0, away), partition('a', 1, away)) })
+    expect(stdout).toMatch(/^my-mirror a 0 - 84 - MIRRORING\n/)
+    expect(stderr).toBe('kafka-mirrors: mirror my-mirror: 2 partition(s) since 1970-01-01T00:00:01.000Z: source is away\n')
+  })
+
+  test('--failed shows why', async () => {
+    const failed = partition('a', 0, { state: 'FAILED', retries: 7, error: 'offsets differ at 5' })
+    const { stdout, stderr } = await runVerb(Describe, ['--failed'], { admin: admin(failed) })
+    expect(stdout).toBe('MIRROR    TOPIC PARTITION RETRY ERROR\nmy-mirror a     0         7     offsets differ at 5\n')
+    expect(stderr).toBe('')
+  })
+
+  test('nothing is just the headers', async () => {
+    expect((await runVerb(Describe, [], { admin: admin() })).stdout).toBe(
+      'MIRROR TOPIC PARTITION SOURCE-OFFSET DESTINATION-OFFSET LAG STATE\n',
+    )
+    expect((await runVerb(Describe, ['--failed'], { admin: admin() })).stdout).toBe('MIRROR TOPIC PARTITION RETRY ERROR\n')
+  })
+
+  test('filters go down', async () => {
+    const calls: unknown[] = []
+    const describeMirrors = async (...words: unknown[]) => {
+      calls.push(words)
+      return answer([])
+    }
+    await runVerb(Describe, ['--mirror', 'a,b', '--topic', 'x.*', '--topic', 'y', '--all'], { admin: { describeMirrors } })
+    expect(calls).toEqual([[['a', 'b'], { topics: ['x.*', 'y'], failed: false, all: true }]])
+  })
+
+  test('colours states on a terminal, unless told not to', async () => {
+    const rows = admin(partition('a', 0))
+    const green = '\x1b[32mMIRRORING'
+    expect((await runVerb(Describe, [], { admin: rows, screen: true })).stdout).toContain(green)
+    expect((await runVerb(Describe, ['--no-color'], { admin: rows, screen: true })).stdout).not.toContain(green)
+    expect((await runVerb(Describe, [], { admin: rows, screen: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(green)
+  })
+})
+
+describe('describe --watch', () => {
+  /** Answers look after look; Ctrl-C comes while the last one is shown. */
+  function looks(...answers: (() => Promise<ReturnType<typeof answer>>)[]) {
+    const controller = new AbortController()
+    let look = 0
+    const describeMirrors = () => {
+      if (look === answers.length - 1) setImmediate(() => controller.abort('SIGINT'))
+      return answers[look++]!()
+    }
+    return { admin: { describeMirrors }, signal: controller.signal }
+  }
+  const fine = async () => answer([partition('a', 0)])
+  const broken = async () => Promise.reject(new Error('destination is away'))
+
+  test('shows it again and again, goes on after an error, and leaves with 130', async () => {
+    const outcome = await runVerb(Describe, ['--watch=1ms', '--no-headers'], looks(fine, broken, fine))
+    const row = 'my-mirror a 0 94 84 10 MIRRORING\n'
+    expect(outcome).toMatchObject({ stdout: `${row}\n${row}`, stderr: 'kafka-mirrors: destination is away\n', exitCode: 130 })
+  })
+
+  test('redraws on a terminal', async () => {
+    const { stdout } = await runVerb(Describe, ['--watch', '1ms', '--no-color'], { ...looks(fine, fine), screen: true })
+    expect(stdout.split('\x1b[H\x1b[J')).toHaveLength(3)
+  })
+
+  test('as JSON it is an object a line', async () => {
+    const { stdout } = await runVerb(Describe, ['--watch=1ms', '--json'], looks(fine, fine))
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).partitions[0].lag),
+    ).toEqual(['10', '10'])
+  })
+
+  test('a first look that fails is a failure', async () => {
+    expect(await runVerb(Describe, ['--watch'], { admin: { describeMirrors: broken } })).toMatchObject({ stdout: '', exitCode: 1 })
+  })
+
+  test('a wrong duration is wrong use', async () => {
+    expect(await runVerb(Describe, ['--watch=2x'], { admin: { describeMirrors: fine } })).toMatchObject({ exitCode: 2, connections: [] })
+  })
+})

@@ -1,0 +1,149 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import Add from '../../../commands/add.js'
+import Alter from '../../../commands/alter.js'
+import Create from '../../../commands/create.js'
+import Delete from '../../../commands/delete.js'
+import Describe from '../../../commands/describe.js'
+import List from '../../../commands/list.js'
+import Remove from '../../../commands/remove.js'
+import Throttle from '../../../commands/throttle.js'
+import type { Admin, CommandClass } from '../../../src/cli/base-command.js'
+import { failure } from '../../../src/mirror/errors.js'
+import { root, runVerb } from '../../support/cli.js'
+import { schemaErrors } from '../../support/json-schema.js'
+
+const schema = (name: string) => JSON.parse(readFileSync(`${root}/docs/schemas/${name}.json`, 'utf8'))
+const beyond = 9_223_372_036_854_775_807n
+
+const bad = { topic: 'b', mirror: 'm', ok: false, error: failure('UNKNOWN_TOPIC', 'no') } as const
+const partitions = [
+  { partition: 0, destinationOffset: beyond, sourceOffset: beyond, lost: 0n },
+  { partition: 1, destinationOffset: undefined, sourceOffset: undefined, lost: undefined },
+]
+const gone = { topic: 'a', mirror: 'm', ok: true, how: 'fenced', partitions } as const
+const listing = { mirror: 'm', topics: 1, sourceBootstrap: ':9092', sourceClusterId: undefined }
+
+const admin = {
+  createMirror: async () => ({ mirror: 'm', sourceClusterId: undefined, warnings: [] }),
+  addTopicsToMirror: async () => ({
+    topics: [
+      {
+        topic: 'a',
+        mirror: 'm',
+        ok: true,
+        partitions: 1,
+        sourceTopicId: 'x',
+        destinationTopicId: undefined,
+        how: 'created',
+        fastForward: undefined,
+      },
+      {
+        topic: 'c',
+        mirror: 'm',
+        ok: true,
+        partitions: 1,
+        sourceTopicId: 'x',
+        destinationTopicId: 'y',
+        how: 'continued',
+        fastForward: { offsets: beyond, seconds: 0.5, bytes: 1n },
+      },
+      bad,
+    ],
+    warnings: [],
+  }),
+  removeTopicsFromMirror: async () => ({ topics: [gone, bad], warnings: [] }),
+  deleteMirror: async () => ({ mirror: 'm', deleted: false, topics: [gone, bad], warnings: [] }),
+  alterMirror: async () => ({ mirror: 'm', changed: ['a'], warnings: [] }),
+  listMirrors: async () => ({ mirrors: [listing], warnings: [] }),
+  describeMirrors: async () => ({
+    mirrors: [{ ...listing, configs: { 'bootstrap.servers': ':9092' } }],
+    partitions: [
+      {
+        mirror: 'm',
+        topic: 'a',
+        partition: 0,
+        sourceOffset: beyond,
+        destinationOffset: 1n,
+        lag: 2n,
+        state: 'MIRRORING',
+        since: 1,
+        lastStableOffset: 3n,
+        owner: 'o',
+        error: 'e',
+        retries: 1,
+        errorSince: 2,
+        fillMode: 'markers',
+        held: { k: 'v', n: null },
+      },
+      {
+        mirror: 'm',
+        topic: 'a',
+        partition: 1,
+        sourceOffset: undefined,
+        destinationOffset: undefined,
+        lag: undefined,
+        state: 'FAILED',
+        since: undefined,
+        lastStableOffset: undefined,
+        owner: undefined,
+        error: undefined,
+        retries: 0,
+        errorSince: undefined,
+        fillMode: undefined,
+        held: {},
+      },
+    ],
+    warnings: ['on stderr, not in the JSON'],
+  }),
+  setThrottle: async () => {},
+  describeThrottles: async () => ({
+    throttles: [
+      { target: { kind: 'broker', broker: 4 }, rate: 1, replicas: undefined },
+      { target: { kind: 'topic', topic: 't' }, rate: undefined, replicas: [{ partition: 0, broker: 4 }] },
+      { target: { kind: 'source', mirror: 'm', client: 'c' }, rate: 1, replicas: '*' },
+    ],
+    warnings: [],
+  }),
+} as unknown as Admin
+
+const file = `${root}/test/unit/cli/mirror.properties`
+const CASES: [name: string, verb: CommandClass, words: string[]][] = [
+  ['create', Create, ['--mirror', 'm', '--mirror-config', file]],
+  ['add', Add, ['--mirror', 'm', '--topic', 'a']],
+  ['add', Add, ['--mirror', 'm', '--topic', 'a', '--dry-run']],
+  ['list', List, []],
+  ['describe', Describe, []],
+  ['describe', Describe, ['--failed']],
+  ['remove', Remove, ['--mirror', 'm', '--topic', 'a']],
+  ['remove', Remove, ['--mirror', 'm', '--topic', 'a', '--dry-run']],
+  ['delete', Delete, ['--mirror', 'm']],
+  ['alter', Alter, ['--mirror', 'm', '--delete-config', 'a']],
+  ['throttle', Throttle, ['--broker', '4', '--rate', '1']],
+  ['throttle', Throttle, ['--topic', 't', '--replicas', '*']],
+  ['throttle', Throttle, ['--broker', '4', '--clear']],
+  ['throttle-describe', Throttle, []],
+]
+
+test.each(CASES)('the JSON of %s %#', async (name, Verb, words) => {
+  const { stdout } = await runVerb(Verb, [...words, '--json'], { admin })
+  expect(schemaErrors(schema(name), JSON.parse(stdout))).toEqual([])
+  expect((await runVerb(Verb, [...words, '-o', 'json'], { admin })).stdout).toBe(stdout)
+})
+
+test('no schema is left over', () => {
+  const files = readdirSync(`${root}/docs/schemas`).map((name) => name.replace('.json', ''))
+  expect(files.sort()).toEqual([...new Set(CASES.map(([name]) => name))].sort())
+})
+
+test('int64 stays exact', async () => {
+  expect(JSON.parse((await runVerb(Describe, ['--json'], { admin })).stdout).partitions[0].sourceOffset).toBe('9223372036854775807')
+})
+
+test('the schemas refuse what they should', () => {
+  const [mirror] = [{ ...listing, sourceClusterId: null }]
+  expect(schemaErrors(schema('list'), { mirrors: [mirror] })).toEqual([])
+  expect(schemaErrors(schema('list'), { mirrors: [{ ...mirror, topics: '1' }] })).toEqual(['$.mirrors[0].topics: is no integer'])
+  expect(schemaErrors(schema('list'), { mirrors: [], more: 1 })).toEqual(['$: more is unknown'])
+  expect(schemaErrors(schema('list'), {})).toEqual(['$: mirrors is missing'])
+})
