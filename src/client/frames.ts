@@ -17,8 +17,8 @@ const MAX_FIRST_FRAME_BYTES = 1024 * 1024
 
 /**
  * Cuts a byte stream into Kafka's frames (int32 length, then that many bytes), at whatever borders the chunks come.
- * A frame inside one chunk is a view of it; a larger one is collected into a buffer of its exact size as its chunks
- * arrive, so each byte is copied at most once and no chunk is kept.
+ * Each frame is collected into a buffer of its exact size as its chunks arrive, so each byte is copied once and no chunk
+ * is kept: sockets read into one buffer again and again.
  */
 export class FrameReader {
   private readonly prefix = Buffer.alloc(4)
@@ -37,13 +37,7 @@ export class FrameReader {
         const size = this.readLength(chunk, at)
         at += this.consumed
         if (size === undefined) return
-        if (chunk.length - at >= size) {
-          this.onFrame(chunk.subarray(at, at + size))
-          at += size
-          continue
-        }
-        // Not from Buffer's pool, where a small neighbour would pin it.
-        this.frame = Buffer.allocUnsafeSlow(size)
+        this.frame = Buffer.allocUnsafe(size)
         this.filled = 0
       }
       at += this.fill(chunk, at)
