@@ -32,6 +32,8 @@ export interface BrokerOptions {
   readonly scram?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
   readonly onProgress?: (line: string) => void
+  /** Ends the fetching of jars. */
+  readonly signal?: AbortSignal
   /** How long a start may take. Default: one minute. */
   readonly startTimeoutMs?: number
 }

@@ -20,7 +20,8 @@ export async function freePorts(count: number, random: () => number = Math.rando
   return [...ports]
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether nobody listens on a port of this machine at the moment. */
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()
     server.on('error', () => resolve(false))

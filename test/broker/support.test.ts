@@ -15,10 +15,12 @@ import { eventually } from '../support/wait.js'
 
 const brokers = useBrokers()
 
+// Records dated years back would be deleted while we look.
+const KEPT = { 'retention.ms': '-1' }
+
 test('what the independent writer writes, the independent reader reads', async () => {
   const { source, destination, worker } = brokers
-  // Records dated years back would be deleted while we look.
-  for (const { admin } of [source, destination]) await admin.createTopic('varied', { partitions: 3, configs: { 'retention.ms': '-1' } })
+  for (const { admin } of [source, destination]) await admin.createTopic('varied', { partitions: 3, configs: KEPT })
   const options = { topic: 'varied', records: 10_000, partitions: 3, codec: 'zstd' as const, timestamp: 1_500_000_000_000 }
   await writeLog(worker, source, options)
   const written = await writeLog(worker, destination, options)
@@ -32,7 +34,7 @@ test('what the independent writer writes, the independent reader reads', async (
 
 test('a difference is found and told', async () => {
   const { source, destination, worker } = brokers
-  for (const { admin } of [source, destination]) await admin.createTopic('differs')
+  for (const { admin } of [source, destination]) await admin.createTopic('differs', { configs: KEPT })
   await writeRecords(worker, source, { topic: 'differs', list: [{ key: null, value: '', timestamp: 1, headers: [['a', null]] }] })
   await writeRecords(worker, destination, { topic: 'differs', list: [{ key: '', value: null, timestamp: 1, headers: [['a', '']] }] })
   const differences = await logDifferences(worker, source, destination, { topic: 'differs' })
