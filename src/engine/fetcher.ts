@@ -97,7 +97,7 @@ export class Fetcher {
     if (SESSION_LOST.has(response.errorCode)) return this.session.reset()
     if (response.errorCode !== 0) throw new Error(`the source answers Fetch with error ${response.errorCode}`)
     this.session.answered(response.sessionId)
-    this.deliver(response, this.connection.versionOf(Fetch) >= FIRST_VERSION_WITH_TOPIC_IDS)
+    this.deliver(response, wanted, this.connection.versionOf(Fetch) >= FIRST_VERSION_WITH_TOPIC_IDS)
   }
 
   /** Every partition is full or draining: a turn of the event loop per check would be a busy loop. */
@@ -112,25 +112,37 @@ export class Fetcher {
     this.wake = undefined
   }
 
-  private deliver(response: ResponseOf<typeof Fetch>, byId: boolean): void {
+  /**
+   * Only to whom the question was: a copy of the same partition that was added while the answer was under way starts
+   * elsewhere, and would take what lies between for a hole.
+   */
+  private deliver(response: ResponseOf<typeof Fetch>, asked: readonly PartitionCopy[], byId: boolean): void {
     const answers = response.responses.flatMap((topic) =>
       topic.partitions.map((p) => [`${byId ? topic.topicId : topic.topic}/${p.partitionIndex}`, p] as const),
     )
     const slab = new Slab(
       this.budget,
       answers.reduce((sum, [, p]) => sum + p.records.length, 0),
+      () => {
+        // All record sets are views of one response.
+        const [first] = answers
+        if (first !== undefined) this.budget.buffers.recycle(first[1].records)
+      },
     )
     const copies = new Map(
-      [...this.copies].map((copy) => [`${byId ? copy.start.sourceTopicId : copy.start.topic}/${copy.start.partition}`, copy]),
+      asked.map((copy) => [`${byId ? copy.start.sourceTopicId : copy.start.topic}/${copy.start.partition}`, copy] as const),
     )
-    for (const [key, answer] of answers) {
-      const copy = copies.get(key)
-      if (copy === undefined) continue
-      const end = endOf(answer, copy)
-      if (end !== undefined) copy.finish(end)
-      else copy.fetched({ ...answer, abortedTransactions: answer.abortedTransactions ?? [] }, slab)
+    try {
+      for (const [key, answer] of answers) {
+        const copy = copies.get(key)
+        if (copy === undefined) continue
+        const end = endOf(answer, copy)
+        if (end !== undefined) copy.finish(end)
+        else copy.fetched({ ...answer, abortedTransactions: answer.abortedTransactions ?? [] }, slab)
+      }
+    } finally {
+      slab.release()
     }
-    slab.release()
   }
 }
 
