@@ -12,7 +12,7 @@ import {
 import { type BrokerAddress, formatAddress } from './address.js'
 import { BrokerPool } from './broker-pool.js'
 import type { ClientConfig } from './config.js'
-import { type Connection, type Open, openConnection, type SendOptions } from './connection.js'
+import { type Connection, type Open, type OpenOptions, openConnection, type SendOptions } from './connection.js'
 import { ConnectionError } from './errors.js'
 import { type BrokerInfo, type MetadataAnswer, MetadataCache, metadataOf, type PartitionLeader, type TopicMetadata } from './metadata.js'
 import { type Clock, retrying, systemClock } from './retry.js'
@@ -184,7 +184,7 @@ export class Cluster {
   }
 
   /** A connection of the caller's own to a broker: one attempt, which waits out the broker's back-off. */
-  async dedicated(brokerId: number, options: { readonly clientId?: string } = {}): Promise<Connection> {
+  async dedicated(brokerId: number, options: Pick<OpenOptions, 'clientId' | 'buffers'> = {}): Promise<Connection> {
     this.failIfClosed()
     const broker = this.cache.broker(brokerId) ?? (await this.freshBroker(brokerId))
     return this.pool.dedicated(broker, this.config, { ...this.openOptions(broker), ...options })

@@ -8,6 +8,7 @@ import {
   SaslAuthenticate,
 } from '../protocol/index.js'
 import type { BrokerAddress } from './address.js'
+import type { BufferPool } from './buffer-pool.js'
 import type { ClientConfig } from './config.js'
 import { type AdvertisedBy, ConnectionError, UnsupportedVersionError } from './errors.js'
 import { Transport } from './transport.js'
@@ -57,6 +58,8 @@ export interface OpenOptions {
   readonly brokerId?: number
   readonly advertisedBy?: AdvertisedBy
   readonly random?: () => number
+  /** Where large responses lie; whoever gives it recycles them. */
+  readonly buffers?: BufferPool
 }
 
 /** How a connection is opened; replaceable in tests. */
@@ -81,6 +84,7 @@ export const openConnection: Open = async (address, config, options = {}) => {
     sasl: config.sasl,
     connectionTimeoutMs: config.connectionTimeoutMs,
     random: options.random ?? Math.random,
+    buffers: options.buffers,
   })
   try {
     const versions = await negotiate(transport, config.connectionTimeoutMs)

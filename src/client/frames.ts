@@ -1,3 +1,5 @@
+import type { BufferPool } from './buffer-pool.js'
+
 /** The stream holds something that is no Kafka response. */
 export class FrameError extends Error {
   override readonly name = 'FrameError'
@@ -27,7 +29,11 @@ export class FrameReader {
   private filled = 0
   private first = true
 
-  constructor(private readonly onFrame: (frame: Buffer) => void) {}
+  /** @param buffers where large frames are put; default the garbage-collected heap */
+  constructor(
+    private readonly onFrame: (frame: Buffer) => void,
+    private readonly buffers?: BufferPool,
+  ) {}
 
   /** @throws FrameError when a length cannot be right; the stream is lost then. */
   push(chunk: Buffer): void {
@@ -37,7 +43,7 @@ export class FrameReader {
         const size = this.readLength(chunk, at)
         at += this.consumed
         if (size === undefined) return
-        this.frame = Buffer.allocUnsafe(size)
+        this.frame = this.buffers?.allocate(size) ?? Buffer.allocUnsafe(size)
         this.filled = 0
       }
       at += this.fill(chunk, at)

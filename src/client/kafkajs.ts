@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import KafkajsConnection, { type KafkajsLogger, type KafkajsMessage } from 'kafkajs/src/network/connection.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 import type { BrokerAddress } from './address.js'
+import type { BufferPool } from './buffer-pool.js'
 import type { SaslSettings } from './config.js'
 import { FrameReader } from './frames.js'
 
@@ -15,6 +16,7 @@ export interface RepairOptions {
   readonly clientId: string
   readonly sasl?: SaslSettings
   readonly connectionTimeoutMs: number
+  readonly buffers?: BufferPool | undefined
 }
 
 export interface RepairHooks {
@@ -47,7 +49,7 @@ export class RepairedConnection extends KafkajsConnection {
       requestTimeout: options.connectionTimeoutMs,
     })
     this.requestQueue = new RepairedQueue(options)
-    this.frames = new FrameReader((frame) => hooks.onFrame(frame))
+    this.frames = new FrameReader((frame) => hooks.onFrame(frame), options.buffers)
     // SaslAuthenticate (KIP-152) exists since Kafka 1.0: errors come with a text instead of a closed socket.
     this.setSupportAuthenticationProtocol(true)
   }

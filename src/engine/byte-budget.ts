@@ -1,3 +1,5 @@
+import { BufferPool } from '../client/buffer-pool.js'
+
 /**
  * The one bound on memory: bytes of fetched record sets not yet appended. A fetch is sent only while the budget is
  * open, and asks for at most its share of the other half, so the sum stays below the limit however many fetchers wait.
@@ -7,7 +9,12 @@ export class ByteBudget {
   private fetchers = 0
   private waiting: Array<() => void> = []
 
-  constructor(private readonly limit: number) {}
+  /** Memory of large fetch responses, used again. */
+  readonly buffers: BufferPool
+
+  constructor(private readonly limit: number) {
+    this.buffers = new BufferPool(limit / 2)
+  }
 
   get usedBytes(): number {
     return this.used
@@ -48,15 +55,25 @@ export class ByteBudget {
   }
 }
 
-/** One fetch response: its memory counts against the budget until the last batch that points into it is done with. */
+/**
+ * One fetch response: its memory counts against the budget until the last batch that points into it is done with, and is
+ * then used again, unless a socket may still be reading from it.
+ */
 export class Slab {
   private references = 1
+  private lingering = false
 
   constructor(
     private readonly budget: ByteBudget,
     private readonly bytes: number,
+    private readonly recycle: () => void = () => {},
   ) {
     budget.take(bytes)
+  }
+
+  /** A write that points into it was never answered: the socket may still hold it. */
+  linger(): void {
+    this.lingering = true
   }
 
   retain(): void {
@@ -64,6 +81,8 @@ export class Slab {
   }
 
   release(): void {
-    if (--this.references === 0) this.budget.release(this.bytes)
+    if (--this.references > 0) return
+    this.budget.release(this.bytes)
+    if (!this.lingering) this.recycle()
   }
 }

@@ -233,6 +233,7 @@ export class PartitionCopy {
   /** No answer will come for a batch given out by {@link takeBatch}: the connection is gone or the request timed out. */
   unanswered(step: AppendStep, slab: Slab | undefined, error: unknown): void {
     this.uncertain = true
+    slab?.linger()
     this.returned(step, slab)
     this.finish(this.ports.classify(error))
   }

@@ -51,7 +51,7 @@ export class SourceLink {
     if (fetcher === undefined) {
       const clientId = `broker-${destinationBroker}-fetcher-${index}-mirror-${this.mirror}`
       fetcher = new Fetcher(
-        () => this.cluster.dedicated(sourceBroker, { clientId }),
+        () => this.cluster.dedicated(sourceBroker, { clientId, buffers: this.budget.buffers }),
         this.budget,
         (error) => classify(error, 'source'),
       )
