@@ -27,7 +27,7 @@ exports.launch = (spelling) => {
   }
   const dist = path.join(root, 'dist')
   const main = path.join(dist, 'src', 'cli', 'main.js')
-  if (!fs.existsSync(main)) refuse(`is not built yet — run npm install (or npm run build) in ${root}`)
+  if (!fs.existsSync(main)) refuse(`not built yet — run npm install (or npm run build) in ${root}`)
   const load = (...parts) => import(url.pathToFileURL(path.join(dist, ...parts)).href)
   load('src', 'cli', 'main.js').then(
     (module) => module.main(process.argv.slice(2), { root, manifest, spelling, loadCommand: (name) => load('commands', `${name}.js`) }),

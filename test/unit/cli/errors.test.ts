@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { errorLine, InterruptedError, reportError, wrongUse } from '../../../src/cli/errors.js'
+import { asTyped } from '../../../src/cli/program-name.js'
 import { nearest, VERB_WORDS } from '../../../src/cli/verbs.js'
 import { failure } from '../../../src/mirror/errors.js'
 
@@ -27,3 +28,9 @@ test.each([
   ['statr', 'start'],
   ['xyzzy', undefined],
 ])('nearest verb to %s', (typed, verb) => expect(nearest(typed, VERB_WORDS)).toBe(verb))
+
+test.each([
+  ['/home/u/kafka-mirrors/bin/run.js', 'node bin/run.js'],
+  ['/home/u/project/node_modules/.bin/kafka-mirrors', 'npx kafka-mirrors'],
+  ['/usr/local/bin/kafka-mirrors', 'kafka-mirrors'],
+])('called as %s it is typed as %s', (script, typed) => expect(asTyped(script, '/home/u/kafka-mirrors')).toBe(typed))
