@@ -94,6 +94,9 @@ function diagnoseTls({ code = '', message, stage, hasClientCertificate, hasTrust
     return { kind: 'tls', reason: `${reason} (${code})`, advice: CERTIFICATE_ADVICE }
   }
   if (/^(ERR_SSL|ERR_TLS|EPROTO)/.test(code)) return { kind: 'tls', reason: `TLS failed: ${code === 'EPROTO' ? lastWords(message) : code}` }
+  if (stage === 'connecting' && /^[A-Z_]+$/.test(code) && !/^E[A-Z]+$/.test(code)) {
+    return { kind: 'tls', reason: `the broker's certificate is not accepted (${code})` }
+  }
   if (stage === 'connecting' && (code === 'ECONNRESET' || code === 'EPIPE' || code === '')) {
     return {
       kind: 'tls',

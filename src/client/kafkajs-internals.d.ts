@@ -37,7 +37,6 @@ declare module 'kafkajs/src/network/connection.js' {
   export default class Connection {
     constructor(options: KafkajsConnectionOptions)
     requestQueue: RequestQueue
-    reauthenticationThreshold: number
     /** A Long. */
     sessionLifetime: { toNumber(): number }
     authenticatedAt: unknown
@@ -48,7 +47,6 @@ declare module 'kafkajs/src/network/connection.js' {
     connect(): Promise<boolean>
     disconnect(): Promise<boolean>
     isConnected(): boolean
-    isAuthenticated(): boolean
     authenticate(): Promise<void>
     send(message: KafkajsMessage): Promise<unknown>
     nextCorrelationId(): number

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { afterEach, expect, test } from 'vitest'
 import { Cluster } from '../../src/client/cluster.js'
 import { clientConfigOf } from '../../src/client/config.js'
 import { openConnection } from '../../src/client/connection.js'
 import { ConnectionError } from '../../src/client/errors.js'
 import { encodeResponse, Metadata } from '../../src/protocol/index.js'
+import { makeIdentity } from '../support/certificates.js'
 import { type FakeBroker, type FakeRequest, fakeBroker, frameOf, metadataBody, serve } from '../support/fake-broker.js'
 
 // Faults that no real broker commits on demand, played by a scripted TCP server.
@@ -136,6 +138,23 @@ test('a plain port is recognised by a TLS client', async () => {
     expect(error.kind).toBe('tls')
     expect(error.advice).toContain('security.protocol=PLAINTEXT')
   }
+})
+
+test('a certificate for another host is refused, unless that check is off', async () => {
+  const authority = makeIdentity('authority')
+  const identity = makeIdentity('broker', authority, ['broker.elsewhere'])
+  const tls = createTlsServer({ key: identity.keyPem, cert: identity.certificatePem }, (socket) => socket.on('error', () => {}).end('HTTP'))
+  tls.on('tlsClientError', () => {})
+  tls.listen(0, '127.0.0.1')
+  await once(tls, 'listening')
+  closing.push(async () => tls.close())
+  const { port } = tls.address() as AddressInfo
+  const settings = { 'security.protocol': 'SSL', 'ssl.truststore.certificates': authority.certificatePem }
+  const other = await failureOf(connect(port, settings))
+  expect(other).toMatchObject({ kind: 'tls', reason: expect.stringContaining("the broker's certificate is for another host") })
+  expect(other.advice).toContain('ssl.endpoint.identification.algorithm')
+  const past = await failureOf(connect(port, { ...settings, 'ssl.endpoint.identification.algorithm': '' }))
+  expect(past.reason).toBe('an HTTP server answered')
 })
 
 test('lengths that cannot be are refused', async () => {

@@ -32,8 +32,8 @@ export interface CertificateFiles {
   readonly pem: { readonly ca: string; readonly clientKey: string; readonly clientChain: string }
 }
 
-/** Makes an identity signed by an issuer, or by itself without one (an authority). */
-export function makeIdentity(commonName: string, issuer?: Identity): Identity {
+/** Makes an identity signed by an issuer, for localhost or the named hosts; or by itself without one (an authority). */
+export function makeIdentity(commonName: string, issuer?: Identity, hosts?: readonly string[]): Identity {
   // Node's own generator: forge's is many times slower.
   const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const keyPem = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
@@ -53,7 +53,7 @@ export function makeIdentity(commonName: string, issuer?: Identity): Identity {
           { name: 'extKeyUsage', serverAuth: true, clientAuth: true },
           {
             name: 'subjectAltName',
-            altNames: [
+            altNames: hosts?.map((value) => ({ type: 2, value })) ?? [
               { type: 2, value: 'localhost' },
               { type: 7, ip: '127.0.0.1' },
               { type: 7, ip: '::1' },

@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs'
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Cluster } from '../../src/client/cluster.js'
+import { clientConfigOf } from '../../src/client/config.js'
+import { openConnection } from '../../src/client/connection.js'
+import { ConnectionError } from '../../src/client/errors.js'
+import { Metadata } from '../../src/protocol/index.js'
+import {
+  javaClientProperties,
+  type Mechanism,
+  type SecuredBroker,
+  type SecuredListener,
+  startSecuredBroker,
+  USERS,
+} from '../support/secured-broker.js'
+
+// Every way to connect, on real brokers, and what each refusal says.
+
+const LISTENERS: readonly SecuredListener[] = ['PLAINTEXT', 'SSL', 'MTLS', 'SASL_PLAINTEXT', 'SASL_SSL']
+const MECHANISMS: readonly Mechanism[] = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512']
+const SASL_LISTENERS = LISTENERS.filter((listener) => listener.startsWith('SASL'))
+
+type Settings = Readonly<Record<string, string>>
+
+describe.each(['4.4.0', '3.9.1'])('Kafka %s', (version) => {
+  let secured: SecuredBroker
+  beforeAll(async () => {
+    secured = await startSecuredBroker({ version })
+  })
+  afterAll(() => secured?.close())
+
+  const configOf = (listener: SecuredListener, settings: Settings) =>
+    clientConfigOf(
+      new Map(
+        Object.entries({ 'bootstrap.servers': secured.bootstrap(listener), 'socket.connection.setup.timeout.ms': '5000', ...settings }),
+      ),
+    ).config
+
+  async function clusterId(listener: SecuredListener, settings: Settings): Promise<string> {
+    const cluster = new Cluster(configOf(listener, settings))
+    try {
+      // The second is asked on a connection to the advertised address.
+      await cluster.broker((await cluster.brokers())[0]!.id, Metadata, { topics: [] })
+      return await cluster.clusterId()
+    } finally {
+      await cluster.close()
+    }
+  }
+
+  async function refusal(listener: SecuredListener, settings: Settings): Promise<ConnectionError> {
+    const error = await clusterId(listener, settings).then(
+      () => 'it connected',
+      (caught) => caught,
+    )
+    expect(error).toBeInstanceOf(ConnectionError)
+    for (const secret of [...Object.values(USERS), 'wrong']) expect(inspect(error, { depth: 10 })).not.toContain(secret)
+    return error
+  }
+
+  const settingsOf = (...args: [SecuredListener, { mechanism?: Mechanism; user?: keyof typeof USERS; password?: string }?]) =>
+    javaClientProperties(secured.files, ...args)
+
+  test.each(['PLAINTEXT', 'SSL', 'MTLS'] as const)('%s', async (listener) => {
+    expect(await clusterId(listener, settingsOf(listener))).toBe(secured.broker.clusterId)
+  })
+
+  describe.each(SASL_LISTENERS)('%s', (listener) => {
+    test.each(MECHANISMS)('%s', async (mechanism) => {
+      // The password holds quotes, backslashes and a semicolon.
+      expect(await clusterId(listener, settingsOf(listener, { mechanism, user: 'alice' }))).toBe(secured.broker.clusterId)
+    })
+
+    test.each(MECHANISMS)('%s with a wrong password', async (mechanism) => {
+      const error = await refusal(listener, settingsOf(listener, { mechanism, user: 'alice', password: 'wrong' }))
+      expect(error.kind).toBe('authentication')
+      expect(error.message).toContain(secured.bootstrap(listener))
+      expect(error.message).toContain(`${mechanism} authentication of user alice failed`)
+      expect(error.advice).toContain('sasl.jaas.config')
+    })
+  })
+
+  test('key stores inline, encrypted, and as PKCS#12', async () => {
+    const { files } = secured
+    const { 'ssl.keystore.location': _, ...trusting } = settingsOf('MTLS')
+    const inline = { 'ssl.keystore.key': files.pem.clientKey, 'ssl.keystore.certificate.chain': files.pem.clientChain }
+    const onOneLine = { 'ssl.truststore.certificates': files.pem.ca.replaceAll('\n', ' '), 'ssl.keystore.type': 'PEM' }
+    for (const settings of [
+      { ...trusting, ...inline },
+      { ...onOneLine, ...inline, 'security.protocol': 'SSL', 'ssl.keystore.key': files.pem.clientKey.replaceAll('\n', '') },
+      { ...trusting, 'ssl.keystore.location': files.clientEncrypted, 'ssl.key.password': files.clientKeyPassword },
+      {
+        ...trusting,
+        'ssl.keystore.type': 'PKCS12',
+        'ssl.keystore.location': files.clientPkcs12,
+        'ssl.keystore.password': files.clientKeyPassword,
+      },
+    ]) {
+      expect(await clusterId('MTLS', settings)).toBe(secured.broker.clusterId)
+    }
+  })
+
+  test('a wrong key password is a setting’s error, without the key', () => {
+    const { files } = secured
+    for (const [location, type] of [
+      [files.clientEncrypted, 'PEM'],
+      [files.clientPkcs12, 'PKCS12'],
+    ] as const) {
+      const settings = {
+        ...settingsOf('MTLS'),
+        'ssl.keystore.location': location,
+        'ssl.keystore.type': type,
+        'ssl.keystore.password': 'wrong',
+      }
+      expect(() => configOf('MTLS', settings)).toThrow('ssl.keystore.location cannot be opened: the password is wrong')
+    }
+  })
+
+  test('a broker whose authority we do not trust', async () => {
+    const error = await refusal('SSL', { ...settingsOf('SSL'), 'ssl.truststore.location': secured.files.otherCa })
+    expect(error).toMatchObject({ kind: 'tls' })
+    expect(error.message).toContain('not trusted by ssl.truststore')
+    const { 'ssl.truststore.location': _, ...without } = settingsOf('SSL')
+    expect((await refusal('SSL', without)).message).toContain('no ssl.truststore is set')
+  })
+
+  test('no client certificate, and one the broker does not trust', async () => {
+    const { 'ssl.keystore.location': _, ...without } = settingsOf('MTLS')
+    const none = await refusal('MTLS', without)
+    expect(none.kind).toBe('tls')
+    expect(none.message).toContain('client certificate')
+    expect(none.advice).toContain('ssl.keystore')
+    const stranger = await refusal('MTLS', { ...settingsOf('MTLS'), 'ssl.keystore.location': secured.files.stranger })
+    expect(stranger.kind).toBe('tls')
+    expect(stranger.message).toContain('client certificate')
+  })
+
+  test('the wrong protocol for a listener', async () => {
+    const plain = await refusal('SSL', { 'security.protocol': 'PLAINTEXT' })
+    expect(plain.kind).toBe('protocol')
+    expect(`${plain.reason} ${plain.advice}`).toContain('TLS')
+    const tls = await refusal('PLAINTEXT', settingsOf('SSL'))
+    expect(tls.kind).toBe('tls')
+    expect(tls.advice).toContain('PLAINTEXT')
+    const anonymous = await refusal('SASL_PLAINTEXT', { 'security.protocol': 'PLAINTEXT', 'default.api.timeout.ms': '1000' })
+    expect(anonymous.advice).toContain('SASL_PLAINTEXT')
+    const unasked = await refusal('PLAINTEXT', settingsOf('SASL_PLAINTEXT'))
+    expect(unasked).toMatchObject({ kind: 'authentication' })
+    expect(unasked.message).toContain('does not use SASL')
+  })
+
+  test('secrets do not show in a printed configuration', () => {
+    const settings = {
+      ...settingsOf('MTLS'),
+      ...settingsOf('SASL_SSL', { user: 'bob' }),
+      'ssl.keystore.location': secured.files.clientEncrypted,
+    }
+    const config = configOf('SASL_SSL', { ...settings, 'ssl.key.password': secured.files.clientKeyPassword })
+    const printed = `${inspect(config, { depth: 20, showHidden: true })} ${JSON.stringify({ ...config, tls: undefined })}`
+    const keyLine = readFileSync(secured.files.clientEncrypted, 'utf8').split('\n')[3]!
+    for (const secret of [USERS.bob, secured.files.clientKeyPassword, keyLine]) expect(printed).not.toContain(secret)
+    expect(printed).toContain('[hidden]')
+  })
+})
+
+describe('sessions that end after three seconds', () => {
+  let secured: SecuredBroker
+  beforeAll(async () => {
+    secured = await startSecuredBroker({
+      reauthenticateMs: 3_000,
+      properties: { 'listener.name.sasl_ssl.sasl.enabled.mechanisms': 'SCRAM-SHA-256,SCRAM-SHA-512' },
+    })
+  })
+  afterAll(() => secured?.close())
+
+  test.each(MECHANISMS)('%s connections log in again by themselves, busy or idle', { timeout: 30_000 }, async (mechanism) => {
+    const properties = {
+      'bootstrap.servers': secured.bootstrap('SASL_PLAINTEXT'),
+      ...javaClientProperties(secured.files, 'SASL_PLAINTEXT', { mechanism }),
+    }
+    const { config } = clientConfigOf(new Map(Object.entries(properties)))
+    const busy = await openConnection(config.bootstrapServers[0]!, config)
+    const idle = await openConnection(config.bootstrapServers[0]!, config)
+    const until = performance.now() + 7_500
+    let answered = 0
+    while (performance.now() < until) {
+      // Several in flight, as the engine sends them.
+      await Promise.all([1, 2, 3].map(() => busy.send(Metadata, { topics: [] })))
+      answered += 3
+    }
+    await idle.send(Metadata, { topics: [] })
+    expect(answered).toBeGreaterThan(100)
+    expect([busy.open, idle.open]).toEqual([true, true])
+    await Promise.all([busy.close(), idle.close()])
+  })
+  test('a mechanism the listener does not offer', async () => {
+    const properties = { 'bootstrap.servers': secured.bootstrap('SASL_SSL'), ...javaClientProperties(secured.files, 'SASL_SSL') }
+    const { config } = clientConfigOf(new Map(Object.entries(properties)))
+    const error = await openConnection(config.bootstrapServers[0]!, config).catch((caught) => caught)
+    expect(error).toMatchObject({ kind: 'authentication', advice: 'set sasl.mechanism to one that it offers' })
+    expect(error.reason).toMatch(/^the broker does not offer PLAIN, it offers SCRAM-SHA-(256, SCRAM-SHA-512|512, SCRAM-SHA-256)$/)
+  })
+})
