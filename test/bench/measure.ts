@@ -1,7 +1,7 @@
 import type { BenchNode } from './node.js'
 import { pause, until } from './node.js'
 import { type CopyJob, PEERS, type PeerName } from './peers.js'
-import { usageOf } from './proc.js'
+import { cpuSecondsOf, usageOf } from './proc.js'
 import type { Tools } from './tools.js'
 import type { Workload } from './workloads.js'
 
@@ -11,7 +11,7 @@ export interface CopyResult {
   readonly round: number
   readonly recordsPerSecond: number
   readonly megabytesPerSecond: number
-  /** From the first append on, for the whole workload. */
+  /** From the first append on. */
   readonly cpuSeconds: number
   readonly peakRssMb: number | undefined
 }
@@ -27,8 +27,8 @@ export interface Measured {
 }
 
 /**
- * Lets one peer copy the workload and measures it from outside: from the first records seen at the destination until all are
- * there, so that neither the start of a JVM nor that of Node counts. What had arrived by then is taken off.
+ * Lets one peer copy the workload and measures it from outside: from the last look at an empty destination until all is
+ * there, so that neither the start of a JVM nor that of Node counts.
  */
 export async function measureCopy(
   workload: Workload,
@@ -50,20 +50,22 @@ export async function measureCopy(
       running.child.tell('go')
     }
     const arrived = async () => Number((await destination.logEnds(job.topic, job.partitions))?.reduce((a, b) => a + b, 0n) ?? 0n)
-    let seen = await waitForMore(0, arrived, running.child, FIRST_APPEND_MS)
-    const first = { at: performance.now(), seen, cpu: usageOf(running.child.pid).cpuSeconds }
+    // The last moment at which nothing had arrived.
+    let start = { at: performance.now(), cpu: 0 }
+    const note = () => {
+      start = { at: performance.now(), cpu: cpuSecondsOf(running.child.pid) }
+    }
+    let seen = await waitForMore(0, arrived, running.child, FIRST_APPEND_MS, note)
     while (seen < total) seen = await waitForMore(seen, arrived, running.child, STALL_MS)
-    const seconds = (performance.now() - first.at) / 1000
+    const recordsPerSecond = workload.records / ((performance.now() - start.at) / 1000)
     const usage = usageOf(running.child.pid)
-    const measured = (total - first.seen) / total
-    const recordsPerSecond = (workload.records * measured) / seconds
     return {
       workload: workload.name,
       peer,
       round,
       recordsPerSecond,
       megabytesPerSecond: (recordsPerSecond * workload.size) / 1e6,
-      cpuSeconds: (usage.cpuSeconds - first.cpu) / measured,
+      cpuSeconds: usage.cpuSeconds - start.cpu,
       peakRssMb: prefetches ? undefined : usage.peakRssMb,
     }
   } finally {
@@ -81,9 +83,11 @@ async function waitForMore(
   arrived: () => Promise<number>,
   child: { running: boolean; failure(): Error },
   withinMs: number,
+  beforeLook?: () => void,
 ): Promise<number> {
   const deadline = performance.now() + withinMs
   for (;;) {
+    beforeLook?.()
     const now = await arrived()
     if (now > than) return now
     if (!child.running) throw child.failure()

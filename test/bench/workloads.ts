@@ -45,7 +45,7 @@ export const WORKLOADS: readonly Workload[] = [
     what: '100 byte values, one record per batch, 1 partition',
     kind: 'single',
     partitions: 1,
-    records: 100_000,
+    records: 200_000,
     size: 100,
     compression: 'none',
     targets: {},
