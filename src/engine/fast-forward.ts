@@ -16,6 +16,8 @@ export interface FastForwardPort {
   readonly producerId: bigint
   readonly producerEpoch: number
   readonly nextSequence: number
+  /** False while the leader has no state of the producer. It takes any sequence then, so one batch goes ahead alone. */
+  readonly producerKnown: boolean
   readonly maxMessageBytes: number
   /** Timestamp of the filler records, milliseconds since the epoch. */
   readonly timestamp: bigint
@@ -54,7 +56,8 @@ export async function fastForward(port: FastForwardPort, from: bigint, target: b
     inFlight.add(tracked)
     position += BigInt(count)
     sequence = nextSequence(sequence, count)
-    if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight)
+    const first = position === from + BigInt(count)
+    if (inFlight.size >= (first && !port.producerKnown ? 1 : MAX_IN_FLIGHT)) await Promise.race(inFlight)
     if (position - deletedBefore >= DELETE_EVERY) {
       await Promise.all(inFlight)
       if (failure !== undefined) break

@@ -31,6 +31,8 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
   for (;;) {
     const sourceLeader = await leader(context, 'source')
     const destinationLeader = await leader(context, 'destination')
+    // Before the log end: a late append of ours that lands in between is then refused by its sequence, not doubled.
+    const producer = await producerAt(context)
     const positions = await readPositions(context, sourceLeader, destinationLeader)
     await checkIdentities(context, book, sourceLeader, destinationLeader, positions)
     const { status } = book
@@ -44,7 +46,7 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
     })
     if (decision.kind === 'failed') throw new PartitionFailure(decision.reason)
     if (decision.kind === 'fast-forward') {
-      await moveForward(context, book, destinationLeader, positions, decision)
+      await moveForward(context, book, destinationLeader, decision)
       continue
     }
     if (decision.kind === 'compare') {
@@ -53,11 +55,37 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
       const ids = { source: sourceLeader.topicId, destination: destinationLeader.topicId }
       await compareTails(context.source().cluster, context.destination.cluster, topic, partition, ids, from, decision.from)
     }
-    return { start: await copyStart(context, book, sourceLeader, destinationLeader, decision.from), sourceLeader, destinationLeader }
+    const start = await copyStart(context, book, producer, sourceLeader, destinationLeader, decision.from)
+    return { start, sourceLeader, destinationLeader }
   }
 }
 
 const max = (a: bigint, b: bigint) => (a > b ? a : b)
+
+interface Producer {
+  readonly id: bigint
+  readonly epoch: number
+  readonly nextSequence: number
+  /** False while the leader has no state of the producer: it would take any sequence then. */
+  readonly known: boolean
+}
+
+/** The partition's producer and what the destination's leader remembers of it. */
+async function producerAt(context: PartitionContext): Promise<Producer> {
+  const { topic, partition, destination } = context
+  const producer = context.spec().producers[partition]
+  if (producer === undefined)
+    throw new PartitionFailure(
+      `partition ${partition} of ${topic} has no producer id: it is newer than the topic's addition. Add the topic again`,
+    )
+  const state = await producerState(destination.cluster, topic, partition, producer.id)
+  if (state !== undefined && state.producerEpoch > producer.epoch) {
+    throw new PartitionFailure(
+      `${topic}-${partition} was failed over: producer epoch ${producer.epoch} of this mirror is fenced by ${state.producerEpoch}`,
+    )
+  }
+  return { ...producer, nextSequence: state?.nextSequence ?? 0, known: state !== undefined }
+}
 
 async function leader(context: PartitionContext, side: 'source' | 'destination'): Promise<PartitionLeader> {
   const { topic, partition } = context
@@ -118,7 +146,6 @@ async function moveForward(
   context: PartitionContext,
   book: StatusBook,
   destinationLeader: PartitionLeader,
-  positions: Positions,
   decision: Extract<Alignment, { kind: 'fast-forward' }>,
 ): Promise<void> {
   const { topic, partition, destination } = context
@@ -127,8 +154,9 @@ async function moveForward(
   await book.update({ state: 'LOG_ALIGNMENT', fastForward: { target: decision.target, done: false }, lostRanges })
   const release = await context.fastForwardSlots.acquire()
   try {
-    const producer = context.spec().producers[partition]!
-    const state = await producerState(destination.cluster, topic, partition, producer.id)
+    // Read again, in this order: the slot may have been waited for.
+    const producer = await producerAt(context)
+    const logEndOffset = await destinationLogEnd(destination.cluster, topic, partition, destinationLeader.leaderEpoch)
     const connection = await destination.cluster.dedicated(destinationLeader.brokerId, { clientId: `${context.owner}-fast-forward` })
     try {
       await fastForward(
@@ -139,14 +167,15 @@ async function moveForward(
           partition,
           producerId: producer.id,
           producerEpoch: producer.epoch,
-          nextSequence: state?.nextSequence ?? 0,
+          nextSequence: producer.nextSequence,
+          producerKnown: producer.known,
           maxMessageBytes: await context.maxMessageBytes(),
           timestamp: BigInt(Date.now()),
           mayAppend: () => context.mayAppend() && !context.isReleased(),
           deleteRecords: (before) => context.deleteRecords(before),
           progress: (logEndOffset) => context.fastForwarded(logEndOffset),
         },
-        positions.destination.logEndOffset,
+        logEndOffset,
         decision.target,
       )
     } finally {
@@ -161,25 +190,12 @@ async function moveForward(
 async function copyStart(
   context: PartitionContext,
   book: StatusBook,
+  producer: Producer,
   sourceLeader: PartitionLeader,
   destinationLeader: PartitionLeader,
   from: bigint,
 ): Promise<CopyStart> {
-  const { topic, partition, destination } = context
-  const producer = context.spec().producers[partition]
-  if (producer === undefined)
-    throw new PartitionFailure(
-      `partition ${partition} of ${topic} has no producer id: it is newer than the topic's addition. Add the topic again`,
-    )
-  const [state, maxMessageBytes] = await Promise.all([
-    producerState(destination.cluster, topic, partition, producer.id),
-    context.maxMessageBytes(),
-  ])
-  if (state !== undefined && state.producerEpoch > producer.epoch) {
-    throw new PartitionFailure(
-      `${topic}-${partition} was failed over: producer epoch ${producer.epoch} of this mirror is fenced by ${state.producerEpoch}`,
-    )
-  }
+  const { topic, partition } = context
   return {
     topic,
     partition,
@@ -190,8 +206,9 @@ async function copyStart(
     lastEpoch: epochBefore(book, from),
     producerId: producer.id,
     producerEpoch: producer.epoch,
-    nextSequence: state?.nextSequence ?? 0,
-    maxMessageBytes,
+    nextSequence: producer.nextSequence,
+    producerKnown: producer.known,
+    maxMessageBytes: await context.maxMessageBytes(),
   }
 }
 

@@ -1,3 +1,4 @@
+import { ConnectionError } from '../client/errors.js'
 import { kafkaError } from '../protocol/errors.js'
 import { CorruptBatchError, nextSequence, patchForAppend, type Step, scanBatches, translate } from '../records/index.js'
 import { type AppendAnswer, appendAnswer } from './append-answers.js'
@@ -66,11 +67,15 @@ export interface CopyStart {
   readonly producerId: bigint
   readonly producerEpoch: number
   readonly nextSequence: number
+  /** False while the destination's leader has no state of the producer: it would take any sequence then. */
+  readonly producerKnown: boolean
   readonly maxMessageBytes: number
 }
 
 /** Appends in flight per partition: more than five would outrun the broker's memory of the last five batches. */
 const MAX_IN_FLIGHT = 5
+/** Well below the time (`producer.id.expiration.ms`, a day) after which a broker forgets a producer that was silent. */
+const FORGETTABLE_AFTER_MS = 10 * 60_000
 /** A partition with more than this waiting is left out of the next fetch, so that one slow leader can't fill the budget. */
 const MAX_QUEUED_BYTES = 4 << 20
 
@@ -112,6 +117,11 @@ export class PartitionCopy {
   private queuedBytes = 0
   private busy = false
   private draining = false
+  /** A step that cannot be done is queued: nothing behind it is wanted. */
+  private refused = false
+  /** The broker surely knows our producer's last sequence, and so refuses a batch whose predecessor is missing. */
+  private anchored: boolean
+  private landedAt: number
   private end: CopyEnd | undefined
   private readonly ended: Promise<CopyEnd>
   private resolveEnded!: (end: CopyEnd) => void
@@ -121,7 +131,10 @@ export class PartitionCopy {
     readonly start: CopyStart,
     private readonly ports: CopyPorts,
     private readonly counters: CopyCounters,
+    private readonly now: () => number = () => performance.now(),
   ) {
+    this.anchored = start.producerKnown
+    this.landedAt = now()
     this.fetchOffset = start.from
     this.logEndOffset = start.from
     this.lastFetchedEpoch = start.lastEpoch
@@ -133,7 +146,7 @@ export class PartitionCopy {
 
   /** True when the next fetch should include this partition. */
   get wantsData(): boolean {
-    return this.end === undefined && !this.draining && this.queuedBytes < MAX_QUEUED_BYTES
+    return this.end === undefined && !this.draining && !this.refused && this.queuedBytes < MAX_QUEUED_BYTES
   }
 
   get isOver(): boolean {
@@ -192,7 +205,7 @@ export class PartitionCopy {
   /** The next batch the lane may send now, patched for the destination; undefined while there is none. */
   takeBatch(): { readonly step: AppendStep; readonly slab: Slab | undefined } | undefined {
     const head = this.queue[0]
-    if (head?.step.kind !== 'append' || this.busy || this.end !== undefined || this.inFlight >= MAX_IN_FLIGHT) return undefined
+    if (head?.step.kind !== 'append' || this.busy || this.end !== undefined || this.inFlight >= this.window()) return undefined
     this.queue.shift()
     const { step, slab } = head
     const { producerId, producerEpoch } = this.start
@@ -200,6 +213,12 @@ export class PartitionCopy {
     this.sequence = nextSequence(this.sequence, step.count)
     this.inFlight++
     return { step, slab }
+  }
+
+  /** Appends that may be in flight. One while the broker may not know our producer: it would put the second where the first failed. */
+  private window(): number {
+    if (this.inFlight === 0 && this.now() - this.landedAt > FORGETTABLE_AFTER_MS) this.anchored = false
+    return this.anchored ? MAX_IN_FLIGHT : 1
   }
 
   /** The broker's answer to a batch given out by {@link takeBatch}. */
@@ -216,7 +235,12 @@ export class PartitionCopy {
   }
 
   private landed(step: AppendStep, baseOffset: bigint): void {
-    if (baseOffset !== step.baseOffset) {
+    if (baseOffset < step.baseOffset) {
+      // What a broker says of a sequence it already has: nothing was appended.
+      this.finish({ kind: 'realign', reason: `the destination already has the batch of offset ${step.baseOffset} at ${baseOffset}` })
+      return
+    }
+    if (baseOffset > step.baseOffset) {
       const { topic, partition } = this.start
       this.finish({
         kind: 'failed',
@@ -224,6 +248,8 @@ export class PartitionCopy {
       })
       return
     }
+    this.anchored = true
+    this.landedAt = this.now()
     this.logEndOffset = step.baseOffset + BigInt(step.count)
     this.counters.bytes += step.size
     this.counters.records += step.count
@@ -232,7 +258,8 @@ export class PartitionCopy {
 
   /** No answer will come for a batch given out by {@link takeBatch}: the connection is gone or the request timed out. */
   unanswered(step: AppendStep, slab: Slab | undefined, error: unknown): void {
-    this.uncertain = true
+    // Refused before it was written, it can't land.
+    if (!(error instanceof ConnectionError) || error.uncertain) this.uncertain = true
     slab?.linger()
     this.returned(step, slab)
     this.finish(this.ports.classify(error))
@@ -254,6 +281,7 @@ export class PartitionCopy {
       this.fetchOffset = step.baseOffset + BigInt(step.count)
     }
     if (step.kind !== 'append') {
+      if (step.kind === 'refuse') this.refused = true
       this.queue.push({ step, slab: undefined })
       return
     }
@@ -269,7 +297,7 @@ export class PartitionCopy {
     if (step === undefined) {
       if (this.draining && this.inFlight === 0) this.finish({ kind: 'drained' })
     } else if (step.kind === 'append') {
-      if (this.inFlight < MAX_IN_FLIGHT) this.ports.ready()
+      if (this.inFlight < this.window()) this.ports.ready()
     } else if (step.kind === 'epoch') {
       this.occupy(() => this.ports.recordEpoch(step.epoch, step.startOffset))
     } else if (this.inFlight === 0) {
