@@ -2,17 +2,27 @@ import { defineConfig } from 'vitest/config'
 
 const common = { disableConsoleIntercept: true, root: new URL('..', import.meta.url).pathname }
 
-// Broker suites share two cores with the brokers they start: one file at a time.
+// Broker suites share two cores with the brokers they start: one file at a time, after the unit tests.
 const serial = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 180_000, pool: 'forks' as const }
 
 export default defineConfig({
   test: {
     ...common,
+    reporters: ['default', './test/support/summary-reporter.ts'],
     projects: [
-      { test: { ...common, name: 'unit', include: ['test/unit/**/*.test.ts'] } },
-      { test: { ...common, ...serial, name: 'broker', include: ['test/broker/**/*.test.ts'] } },
-      { test: { ...common, ...serial, name: 'chaos', include: ['test/chaos/**/*.test.ts'] } },
-      { test: { ...common, ...serial, name: 'soak', include: ['test/soak/**/*.test.ts'], testTimeout: 3_600_000 } },
+      { test: { ...common, name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
+      { test: { ...common, ...serial, name: 'broker', include: ['test/broker/**/*.test.ts'], sequence: { groupOrder: 1 } } },
+      { test: { ...common, ...serial, name: 'chaos', include: ['test/chaos/**/*.test.ts'], sequence: { groupOrder: 2 } } },
+      {
+        test: {
+          ...common,
+          ...serial,
+          name: 'soak',
+          include: ['test/soak/**/*.test.ts'],
+          testTimeout: 3_600_000,
+          sequence: { groupOrder: 3 },
+        },
+      },
     ],
   },
 })
