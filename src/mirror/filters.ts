@@ -8,10 +8,10 @@ export interface Pattern {
   matches(name: string): boolean
 }
 
-/** Only characters a Kafka name may have: `my.internal` is a name, not a regex with a wildcard. */
-const PLAIN = /^[a-zA-Z0-9._-]*$/
+/** What makes a text a regex. The dot is not among them: `my.internal` is a name, not a wildcard. */
+const REGEX_CHARACTER = /[\\^$*+?()[\]{}|]/
 
-export const isLiteral = (text: string): boolean => PLAIN.test(text)
+export const isLiteral = (text: string): boolean => !REGEX_CHARACTER.test(text)
 
 /** Throws MirrorError (usage) naming a regex that cannot be read. */
 export function parsePattern(text: string): Pattern {

@@ -68,6 +68,11 @@ export class MirrorState {
     return this.entries.get(mirror)?.statuses.get(topic)?.get(partition)
   }
 
+  /** topic → partition → status, also of a mirror that was just deleted. */
+  statusesOf(mirror: string): ReadonlyMap<string, ReadonlyMap<number, PartitionStatus>> {
+    return this.entries.get(mirror)?.statuses ?? new Map()
+  }
+
   /** The existing mirror that copies or is about to copy `topic`; removed topics belong to nobody. */
   mirrorOf(topic: string): string | undefined {
     return this.mirrors().find((entry) => isActive(entry.topics.get(topic)))?.name
@@ -149,8 +154,10 @@ interface MutableEntry {
   readonly statuses: Map<string, Map<number, PartitionStatus>>
 }
 
-/** True for a topic that belongs to its mirror; false once it was removed. */
-export const isActive = (spec: TopicSpec | undefined): spec is TopicSpec => spec !== undefined && spec.desired !== 'STOPPED'
+/** A topic that belongs to its mirror; it no longer does once it was removed. */
+export type ActiveTopic = TopicSpec & { readonly desired: Exclude<TopicSpec['desired'], 'STOPPED'> }
+
+export const isActive = (spec: TopicSpec | undefined): spec is ActiveTopic => spec !== undefined && spec.desired !== 'STOPPED'
 
 function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): boolean {
   if (value === undefined) return map.delete(key)

@@ -1,4 +1,16 @@
-import { MirrorError } from '../mirror/errors.js'
+import { Cluster } from '../client/cluster.js'
+import { clientConfigOf } from '../client/config.js'
+import { addTopicsToMirror } from './add-topics.js'
+import { alterMirror } from './alter-mirror.js'
+import { entriesOf, type ServiceContext } from './context.js'
+import { createMirror } from './create-mirror.js'
+import { deleteMirror } from './delete-mirror.js'
+import { describeMirrors } from './describe-mirrors.js'
+import { DESTINATION, toMirrorError } from './failures.js'
+import { listMirrors } from './list-mirrors.js'
+import { removeTopicsFromMirror } from './remove-topics.js'
+import { StateStore } from './state-store.js'
+import { describeThrottles, setThrottle } from './throttle.js'
 import type {
   AddTopicsToMirrorOptions,
   AddTopicsToMirrorResult,
@@ -21,6 +33,7 @@ import type {
   ThrottleTarget,
   ThrottleValue,
 } from './types.js'
+import { waitForMirroring } from './wait-for-mirroring.js'
 
 /**
  * Creates, changes and shows mirrors on the destination cluster it is connected to: the Admin methods of KIP-1279.
@@ -34,17 +47,30 @@ import type {
  * ```
  */
 export class MirrorAdmin {
+  /** Properties no Kafka client knows: probably misspelt. */
+  readonly unknownProperties: readonly string[]
+  private readonly context: ServiceContext
+
   /** Client properties of the destination, as a Java client takes them. Throws MirrorError (usage) for a wrong value. */
-  constructor(readonly properties: TextMap) {}
+  constructor(properties: TextMap) {
+    try {
+      const { config, unknownKeys } = clientConfigOf(entriesOf(properties))
+      this.unknownProperties = unknownKeys
+      const destination = new Cluster(config)
+      this.context = { destination, store: new StateStore(destination), now: Date.now }
+    } catch (error) {
+      throw toMirrorError(error, DESTINATION)
+    }
+  }
 
   /** Throws {@link MirrorError}: name or config not allowed, mirror exists, source out of reach or the same cluster, rights missing. */
   createMirror(name: string, configs: TextMap, options: CreateMirrorOptions = {}): Promise<CreateMirrorResult> {
-    return todo(name, configs, options)
+    return createMirror(this.context, name, configs, options)
   }
 
   /** Keys are topic names or whole-name regexes matched against the source's topics; values are mirrors. */
   addTopicsToMirror(topicToMirror: TextMap, options: AddTopicsToMirrorOptions = {}): Promise<AddTopicsToMirrorResult> {
-    return todo(topicToMirror, options)
+    return addTopicsToMirror(this.context, topicToMirror, options)
   }
 
   /** Failover: stops copying and makes the topics writable. `topics` are names or whole-name regexes over the mirror's topics. */
@@ -53,44 +79,43 @@ export class MirrorAdmin {
     topics: Iterable<string>,
     options: RemoveTopicsFromMirrorOptions = {},
   ): Promise<RemoveTopicsFromMirrorResult> {
-    return todo(mirror, topics, options)
+    return removeTopicsFromMirror(this.context, mirror, topics, options)
   }
 
   /** Removes every topic as {@link removeTopicsFromMirror} does, then the mirror. Data stays. */
   deleteMirror(name: string, options: RemoveTopicsFromMirrorOptions = {}): Promise<DeleteMirrorResult> {
-    return todo(name, options)
+    return deleteMirror(this.context, name, options)
   }
 
   alterMirror(name: string, changes: AlterMirrorChanges, options: AlterMirrorOptions = {}): Promise<AlterMirrorResult> {
-    return todo(name, changes, options)
+    return alterMirror(this.context, name, changes, options)
   }
 
-  listMirrors(options: ListMirrorsOptions = {}): Promise<ListMirrorsResult> {
-    return todo(options)
+  listMirrors(_options: ListMirrorsOptions = {}): Promise<ListMirrorsResult> {
+    return listMirrors(this.context)
   }
 
   /** Offsets are read live from both clusters. `names` empty or undefined: all mirrors. Throws for an unknown mirror or topic. */
   describeMirrors(names?: Iterable<string>, options: DescribeMirrorsOptions = {}): Promise<DescribeMirrorsResult> {
-    return todo(names, options)
+    return describeMirrors(this.context, names, options)
   }
 
   /** Sets a throttle, or clears it with null. Throws MirrorError (usage) for a rate or replica list that cannot be read. */
   setThrottle(target: ThrottleTarget, value: ThrottleValue, options: ThrottleOptions = {}): Promise<void> {
-    return todo(target, value, options)
+    return setThrottle(this.context, target, value, options)
   }
 
   describeThrottles(options: DescribeThrottlesOptions = {}): Promise<DescribeThrottlesResult> {
-    return todo(options)
+    return describeThrottles(this.context, options)
   }
 
   /** Resolves when every partition of these topics is MIRRORING; rejects with TIMEOUT naming those that are not, and why. */
   waitForMirroring(mirror: string, topics: Iterable<string>, timeoutMs: number): Promise<void> {
-    return todo(mirror, topics, timeoutMs)
+    return waitForMirroring(this.context, mirror, topics, timeoutMs)
   }
 
-  async close(): Promise<void> {}
-}
-
-function todo(..._unused: unknown[]): Promise<never> {
-  return Promise.reject(new MirrorError('INVALID_REQUEST', 'not built yet'))
+  /** Ends every connection; calls under way are rejected. */
+  close(): Promise<void> {
+    return this.context.destination.close()
+  }
 }

@@ -1,0 +1,254 @@
+import type { Cluster } from '../client/cluster.js'
+import { KeyedLog } from '../client/keyed-log.js'
+import type { TopicMetadata } from '../client/metadata.js'
+import { mirrorConfigOf } from '../mirror/config.js'
+import { failure, usageError } from '../mirror/errors.js'
+import { isLiteral, parsePattern } from '../mirror/filters.js'
+import { isActive, MirrorState } from '../mirror/fold.js'
+import { checkName } from '../mirror/names.js'
+import { selectTopics } from '../mirror/selection.js'
+import type { TopicSpec } from '../mirror/state.js'
+import { STATE_TOPIC } from '../mirror/state-topic.js'
+import { NO_UUID } from '../protocol/schema.js'
+import { uuidToBase64 } from '../protocol/uuid.js'
+import { checkExisting, checkNoLoop, checkNotTaken, checkSourceTopic } from './add-checks.js'
+import { byName, entriesOf, type ServiceContext } from './context.js'
+import { prepareTopic } from './destination-topic.js'
+import { about, DESTINATION, sourceOf, toMirrorError } from './failures.js'
+import { type LogBounds, logBounds } from './log-bounds.js'
+import { missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
+import { checkedClusterId, withSource } from './source-connection.js'
+import { type Mirror, mustExist, put } from './state-store.js'
+import type { AddedTopic, AddTopicsToMirrorOptions, AddTopicsToMirrorResult, TextMap, TopicResult } from './types.js'
+
+/** Fast-forward, as measured: offsets per second and bytes on disk per offset. */
+const FAST_FORWARD_PER_SECOND = 14e6
+const FAST_FORWARD_BYTES_PER_OFFSET = 1.4
+
+/** What an addition to one mirror works with. */
+interface Addition {
+  readonly context: ServiceContext
+  readonly mirror: Mirror
+  readonly source: Cluster
+  readonly sourceClusterId: string
+  readonly sourceTopics: ReadonlyMap<string, TopicMetadata>
+  readonly sourceState: MirrorState | undefined
+  readonly destinationClusterId: string
+  readonly options: AddTopicsToMirrorOptions
+  readonly warnings: string[]
+}
+
+/** A topic that passed every check, before anything is written for it. */
+interface Plan {
+  readonly there: TopicMetadata
+  readonly here: TopicMetadata | undefined
+  readonly how: AddedTopic['how']
+  readonly fastForward: AddedTopic['fastForward']
+}
+
+/** See {@link MirrorAdmin.addTopicsToMirror}. */
+export async function addTopicsToMirror(
+  context: ServiceContext,
+  topicToMirror: TextMap,
+  options: AddTopicsToMirrorOptions,
+): Promise<AddTopicsToMirrorResult> {
+  const selectors = checkedSelectors(topicToMirror, options)
+  const state = await context.store.read()
+  const mirrors = [...selectors.keys()].map((name) => mustExist(state, name))
+  await checkReplicationFactor(context, options.replicationFactor)
+  const results: TopicResult<AddedTopic>[] = []
+  const warnings: string[] = []
+  for (const mirror of mirrors) {
+    const bootstrapServers = options.remoteBootstrapServer
+    const added = await withSource({ mirror: mirror.name, configs: mirror.configs, bootstrapServers }, async (source) => {
+      const addition = await begin(context, mirror, source, options, warnings)
+      return addAll(addition, selectors.get(mirror.name)!)
+    })
+    results.push(...added.sort(byName))
+  }
+  return { topics: results, warnings }
+}
+
+/** Mirror → selectors. Throws MirrorError (usage) for what cannot be a topic, a mirror, a regex, an id or a factor. */
+function checkedSelectors(topicToMirror: TextMap, options: AddTopicsToMirrorOptions): Map<string, string[]> {
+  const selectors = new Map<string, string[]>()
+  for (const [selector, mirror] of entriesOf(topicToMirror)) {
+    checkName('mirror', mirror)
+    if (isLiteral(selector)) checkName('topic', selector)
+    else parsePattern(selector)
+    selectors.set(mirror, [...(selectors.get(mirror) ?? []), selector])
+  }
+  for (const pattern of options.exclude ?? []) parsePattern(pattern)
+  for (const [topic, id] of entriesOf(options.topicIds ?? {})) {
+    if (!/^[A-Za-z0-9_-]{22}$/.test(id))
+      throw usageError(
+        'INVALID_REQUEST',
+        `'${id}' is not a topic id (for topic ${topic})`,
+        'A topic id has 22 characters, as kafka-topics --describe shows it.',
+      )
+  }
+  const factor = options.replicationFactor
+  if (factor !== undefined && (!Number.isInteger(factor) || factor < 1 || factor > 32_767)) {
+    throw usageError('REPLICATION_FACTOR', `'${factor}' is not a replication factor`)
+  }
+  if (selectors.size === 0) throw usageError('INVALID_REQUEST', 'no topic is named', 'Name topics or patterns to add.')
+  return selectors
+}
+
+async function checkReplicationFactor({ destination }: ServiceContext, factor: number | undefined): Promise<void> {
+  if (factor === undefined) return
+  const brokers = (await about(DESTINATION, undefined, () => destination.brokers())).length
+  if (factor <= brokers) return
+  throw failure('REPLICATION_FACTOR', `replication factor ${factor} is larger than the destination's ${brokers} broker(s)`)
+}
+
+async function begin(
+  context: ServiceContext,
+  mirror: Mirror,
+  source: Cluster,
+  options: AddTopicsToMirrorOptions,
+  warnings: string[],
+): Promise<Addition> {
+  const sourceClusterId = await checkedClusterId(source, mirror.name, mirror.spec.sourceClusterId)
+  const destinationClusterId = await about(DESTINATION, undefined, () => context.destination.clusterId())
+  if (sourceClusterId === destinationClusterId) {
+    throw failure('SAME_CLUSTER', `source and destination of mirror ${mirror.name} are the same cluster (${sourceClusterId})`)
+  }
+  const sourceTopics = await source.topics()
+  const sourceState = sourceTopics.has(STATE_TOPIC) ? await sourceMirrors(source) : undefined
+  return { context, mirror, source, sourceClusterId, sourceTopics, sourceState, destinationClusterId, options, warnings }
+}
+
+/** The mirrors the source itself is the destination of; unknown without the right to read them. */
+async function sourceMirrors(source: Cluster): Promise<MirrorState | undefined> {
+  const records = await new KeyedLog(source, STATE_TOPIC).load().catch(() => undefined)
+  return records && MirrorState.of(records)
+}
+
+async function addAll(addition: Addition, selectors: readonly string[]): Promise<TopicResult<AddedTopic>[]> {
+  const { mirror, options, sourceTopics, source, context } = addition
+  const exclude = [...(options.exclude ?? []), ...mirrorConfigOf(mirror.configs).topicsExclude]
+  // Patterns never mean a cluster's own topics, whatever is excluded; a name does, and is then told why not.
+  const ordinary = [...sourceTopics.values()].filter(({ name, internal }) => !internal || selectors.includes(name)).map(({ name }) => name)
+  const selection = selectTopics(selectors, exclude, ordinary)
+  const failed = [
+    ...selection.missing.map((topic) => ({
+      topic,
+      error: failure('UNKNOWN_TOPIC', `there is no topic ${topic} on the source of mirror ${mirror.name}`, SEE),
+    })),
+    ...selection.unmatched.map((topic) => ({
+      topic,
+      error: failure('UNKNOWN_TOPIC', `no topic on the source of mirror ${mirror.name} matches ${topic}`, SEE),
+    })),
+  ].map(({ topic, error }): TopicResult<AddedTopic> => ({ topic, mirror: mirror.name, ok: false, error }))
+  refuseMissingRights([
+    ...(await missingSourceRights(source, { topics: selection.topics, groups: [] })),
+    ...(await about(DESTINATION, undefined, () =>
+      missingDestinationRights(context.destination, { topics: selection.topics, stateTopics: [STATE_TOPIC] }),
+    )),
+  ])
+  const added: TopicResult<AddedTopic>[] = []
+  for (const topic of selection.topics) added.push(await addOne(addition, topic))
+  return [...failed, ...added]
+}
+
+const SEE = 'Names are case-sensitive; topics without the right to DESCRIBE are not seen.'
+
+/** One topic from check to record. Never throws: one topic's error is no other's. */
+async function addOne(addition: Addition, topic: string): Promise<TopicResult<AddedTopic>> {
+  const { mirror, context, options } = addition
+  try {
+    const plan = await about(sourceOf(mirror.name), `topic ${topic} could not be added`, () => planTopic(addition, topic))
+    const topicId = options.dryRun || plan.how === 'unchanged' ? plan.here?.topicId : await addPlanned(context, addition, plan)
+    return {
+      topic,
+      mirror: mirror.name,
+      ok: true,
+      partitions: plan.there.partitions.length,
+      sourceTopicId: shown(plan.there.topicId) ?? '',
+      destinationTopicId: shown(topicId),
+      how: plan.how,
+      fastForward: plan.fastForward,
+    }
+  } catch (error) {
+    return { topic, mirror: mirror.name, ok: false, error: toMirrorError(error, DESTINATION, `topic ${topic} could not be added`) }
+  }
+}
+
+const shown = (topicId: string | undefined) => (topicId === undefined || topicId === NO_UUID ? undefined : uuidToBase64(topicId))
+
+async function planTopic(addition: Addition, topic: string): Promise<Plan> {
+  const { context, mirror, source, sourceTopics, options } = addition
+  const there = sourceTopics.get(topic)!
+  checkSourceTopic(there, entriesOf(options.topicIds ?? {}).get(topic))
+  const state = await context.store.read()
+  checkNotTaken(state, mirror.name, topic)
+  checkNoLoop(addition.sourceState, addition.destinationClusterId, topic)
+  const found = (await context.destination.topics([topic])).get(topic)
+  const here = found === undefined || found.partitions.length === 0 ? undefined : found
+  const spec = state.mirror(mirror.name)?.topics.get(topic)
+  if (isActive(spec)) return unchanged(there, here, spec)
+  const sourceBounds = await logBounds(source, topic, there.partitions.length)
+  const existing = here && (await checkExisting(source, context.destination, there, here, sourceBounds))
+  return { there, here, how: existing?.how ?? 'created', fastForward: fastForwardOf(sourceBounds, existing?.bounds ?? []) }
+}
+
+/** A topic the mirror has already: fine as long as it is still the same topic on the source. */
+function unchanged(there: TopicMetadata, here: TopicMetadata | undefined, spec: TopicSpec): Plan {
+  if (there.topicId !== spec.sourceTopicId) {
+    throw failure(
+      'TOPIC_RECREATED',
+      `topic ${there.name} was recreated on the source since it was added`,
+      'Remove it from the mirror and delete it on the destination to copy the new one.',
+    )
+  }
+  return { there, here, how: 'unchanged', fastForward: undefined }
+}
+
+function fastForwardOf(source: readonly LogBounds[], destination: readonly LogBounds[]): AddedTopic['fastForward'] {
+  let offsets = 0n
+  for (const [partition, { logStartOffset }] of source.entries()) {
+    const from = destination[partition]?.highWatermark ?? 0n
+    if (logStartOffset > from) offsets += logStartOffset - from
+  }
+  if (offsets === 0n) return undefined
+  const count = Number(offsets)
+  return { offsets, seconds: count / FAST_FORWARD_PER_SECOND, bytes: BigInt(Math.ceil(count * FAST_FORWARD_BYTES_PER_OFFSET)) }
+}
+
+/** Prepares the destination's topic, then records the addition, which makes runners begin. Gives the destination's topic id. */
+async function addPlanned(context: ServiceContext, addition: Addition, plan: Plan): Promise<string> {
+  const { mirror, source, options } = addition
+  const { there } = plan
+  const prepared = await prepareTopic({
+    source,
+    destination: context.destination,
+    there,
+    here: plan.here,
+    replicationFactor: options.replicationFactor,
+    excludedSettings: mirrorConfigOf(mirror.configs).topicPropertiesExclude,
+  })
+  addition.warnings.push(...prepared.warnings)
+  await context.store.update((state) => {
+    const now = mustExist(state, mirror.name)
+    checkNotTaken(state, mirror.name, there.name)
+    const before = now.topics.get(there.name)
+    if (isActive(before)) return { records: [], result: undefined }
+    const spec: TopicSpec = {
+      desired: 'MIRRORING',
+      sourceTopicId: there.topicId,
+      destinationTopicId: prepared.topicId,
+      partitions: there.partitions.length,
+      producers: prepared.producers,
+      held: prepared.held,
+      // It tells this addition from earlier ones, so it must differ from them whatever the clock says.
+      addedAt: Math.max(context.now(), (before?.addedAt ?? 0) + 1),
+    }
+    const pinned =
+      now.spec.sourceClusterId === undefined
+        ? [put({ kind: 'mirror', mirror: mirror.name }, { ...now.spec, sourceClusterId: addition.sourceClusterId })]
+        : []
+    return { records: [...pinned, put({ kind: 'topic', mirror: mirror.name, topic: there.name }, spec)], result: undefined }
+  })
+  return prepared.topicId
+}

@@ -1,0 +1,109 @@
+import type { Cluster } from '../client/cluster.js'
+import { checkConfigs, mirrorConfigOf } from '../mirror/config.js'
+import { failure, usageError } from '../mirror/errors.js'
+import { isLiteral } from '../mirror/filters.js'
+import type { MirrorState } from '../mirror/fold.js'
+import { checkName } from '../mirror/names.js'
+import { isSecret } from '../mirror/secrets.js'
+import { selectTopics } from '../mirror/selection.js'
+import { STATE_TOPIC } from '../mirror/state-topic.js'
+import { entriesOf, type ServiceContext } from './context.js'
+import { about, DESTINATION, sourceOf } from './failures.js'
+import { type MissingRight, missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
+import { openSource } from './source-connection.js'
+import { put } from './state-store.js'
+import type { CreateMirrorOptions, CreateMirrorResult, TextMap } from './types.js'
+
+/** See {@link MirrorAdmin.createMirror}. */
+export async function createMirror(
+  context: ServiceContext,
+  name: string,
+  given: TextMap,
+  options: CreateMirrorOptions,
+): Promise<CreateMirrorResult> {
+  const configs = entriesOf(given)
+  checkName('mirror', name)
+  checkConfigs(configs)
+  if (!configs.get('bootstrap.servers')?.trim()) {
+    throw usageError('INVALID_CONFIG', `mirror ${name} needs bootstrap.servers`, 'It names brokers of the source, like localhost:9092.')
+  }
+  const { cluster: source, unknownKeys } = await about(sourceOf(name), undefined, async () => openSource({ mirror: name, configs }))
+  try {
+    refuseExisting(await context.store.read(), name)
+    const sourceClusterId = options.offline
+      ? undefined
+      : await about(sourceOf(name), undefined, () => otherClusterId(context, source, name))
+    refuseMissingRights([
+      ...(options.offline ? [] : await about(sourceOf(name), undefined, () => sourceRights(source, configs))),
+      ...(await about(DESTINATION, undefined, () =>
+        missingDestinationRights(context.destination, { topics: [], stateTopics: [STATE_TOPIC] }),
+      )),
+    ])
+    const warnings = [...unknownKeyWarnings(unknownKeys), ...secretWarnings(configs)]
+    if (options.dryRun) await context.store.ensure({ validateOnly: true })
+    else await write(context, name, configs, sourceClusterId)
+    return { mirror: name, sourceClusterId, warnings }
+  } finally {
+    await source.close()
+  }
+}
+
+async function write(
+  context: ServiceContext,
+  name: string,
+  configs: Map<string, string>,
+  sourceClusterId: string | undefined,
+): Promise<void> {
+  const { store, destination } = context
+  await store.ensure()
+  // Only now can the broker tell the rights on the topic if it was not there before.
+  const stateTopics = [STATE_TOPIC]
+  refuseMissingRights(await about(DESTINATION, undefined, () => missingDestinationRights(destination, { topics: [], stateTopics })))
+  const records = [
+    put({ kind: 'mirror', mirror: name }, { sourceClusterId, createdAt: context.now() }),
+    ...[...configs].map(([key, value]) => put({ kind: 'config', mirror: name, key }, { value })),
+  ]
+  await store.update((state) => {
+    refuseExisting(state, name)
+    return { records, result: undefined }
+  })
+}
+
+function refuseExisting(state: MirrorState, name: string): void {
+  if (state.mirror(name) === undefined) return
+  throw failure('MIRROR_EXISTS', `mirror ${name} already exists`, 'Change it with alter, or choose another name.')
+}
+
+/** The source's cluster id. Throws MirrorError SAME_CLUSTER if it is the destination itself. */
+async function otherClusterId(context: ServiceContext, source: Cluster, name: string): Promise<string> {
+  const [there, here] = await Promise.all([source.clusterId(), context.destination.clusterId()])
+  if (there !== here) return there
+  throw failure(
+    'SAME_CLUSTER',
+    `source and destination of mirror ${name} are the same cluster (${here})`,
+    'bootstrap.servers of the mirror must lead to another cluster than --bootstrap-server.',
+  )
+}
+
+/** Rights on what discovery would find, and on groups; topics given to `add` are checked then. */
+async function sourceRights(source: Cluster, configs: ReadonlyMap<string, string>): Promise<MissingRight[]> {
+  const config = mirrorConfigOf(configs)
+  const visible = config.topicsInclude.length === 0 ? [] : [...(await source.topics()).values()].filter(({ internal }) => !internal)
+  const { topics } = selectTopics(
+    config.topicsInclude,
+    config.topicsExclude,
+    visible.map(({ name }) => name),
+  )
+  // Rights on patterns cannot be asked for; a name that nobody has stands for "any group".
+  const groups = config.groupsInclude.flatMap((entry) => (isLiteral(entry) ? [entry] : entry === '.*' ? ['*'] : []))
+  return missingSourceRights(source, { topics, groups })
+}
+
+export const unknownKeyWarnings = (keys: readonly string[]): string[] =>
+  keys.map((key) => `${key} is not a client property that is known here; it is stored and ignored`)
+
+export function secretWarnings(configs: ReadonlyMap<string, string>): string[] {
+  const secrets = [...configs.keys()].filter(isSecret)
+  if (secrets.length === 0) return []
+  return [`${secrets.join(', ')} ${secrets.length === 1 ? 'is' : 'are'} stored in clear: whoever may read topic ${STATE_TOPIC} can see it`]
+}

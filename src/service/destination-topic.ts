@@ -1,0 +1,107 @@
+import { createPartitions, createTopics, initProducerId, unwrap } from '../client/admin.js'
+import type { Cluster } from '../client/cluster.js'
+import type { TopicMetadata } from '../client/metadata.js'
+import { failure } from '../mirror/errors.js'
+import { type HeldSettings, holdSettings } from '../mirror/held.js'
+import type { PartitionProducer } from '../mirror/state.js'
+import { STATE_TOPIC } from '../mirror/state-topic.js'
+import { Errors, KafkaError } from '../protocol/errors.js'
+import { about, DESTINATION } from './failures.js'
+import { applyTopicSettings, destinationDefaults, readTopicConfigs, refusalWarnings } from './topic-settings.js'
+
+const APPEARS_WITHIN_MS = 30_000
+/** InitProducerId requests in flight at once. */
+const PRODUCER_IDS_AT_ONCE = 50
+
+/** A destination topic ready to be copied into. */
+export interface PreparedTopic {
+  readonly topicId: string
+  readonly held: Readonly<Record<string, string | null>>
+  readonly producers: readonly PartitionProducer[]
+  readonly warnings: readonly string[]
+}
+
+export interface Preparation {
+  readonly source: Cluster
+  readonly destination: Cluster
+  /** As the source has it. */
+  readonly there: TopicMetadata
+  /** As the destination has it, if it has. */
+  readonly here: TopicMetadata | undefined
+  readonly replicationFactor: number | undefined
+  /** `mirror.topic.properties.exclude`. */
+  readonly excludedSettings: readonly string[]
+}
+
+/** Creates the topic complete, or takes in the one that is there: settings, partitions, producer ids. Throws MirrorError. */
+export async function prepareTopic(preparation: Preparation): Promise<PreparedTopic> {
+  const { source, destination, there, here } = preparation
+  const partitions = there.partitions.length
+  const doing = `topic ${there.name} could not be ${here === undefined ? 'created' : 'prepared'} on the destination`
+  return about(DESTINATION, doing, async () => {
+    const [sourceConfigs, defaults] = await Promise.all([
+      readTopicConfigs(source, there.name),
+      destinationDefaults(destination, STATE_TOPIC),
+    ])
+    const local = here === undefined ? undefined : (await readTopicConfigs(destination, there.name)).overrides
+    const settings = holdSettings(sourceConfigs, defaults, preparation.excludedSettings, local)
+    const warnings = here === undefined ? await create(preparation, settings) : await takeIn(preparation, here, settings)
+    const [topicId, producers] = await Promise.all([appeared(destination, there.name, partitions), allocate(destination, partitions)])
+    return { topicId, held: settings.held, producers, warnings }
+  })
+}
+
+async function create({ destination, there, replicationFactor }: Preparation, settings: HeldSettings): Promise<string[]> {
+  const topic = { name: there.name, partitions: there.partitions.length, ...(replicationFactor === undefined ? {} : { replicationFactor }) }
+  const complete = await tryCreate(destination, { ...topic, configs: settings.apply })
+  if (complete === undefined) return []
+  if (complete.code !== Errors.INVALID_CONFIG && complete.code !== Errors.POLICY_VIOLATION) throw complete
+  // Some setting of the source means nothing here. What old data needs comes first, the rest one by one.
+  const needed = new Map([...settings.apply].filter(([key]) => Object.hasOwn(settings.held, key)))
+  const reduced = await tryCreate(destination, { ...topic, configs: needed })
+  if (reduced !== undefined) throw reduced
+  await appeared(destination, there.name, topic.partitions)
+  const rest = new Map([...settings.apply].filter(([key]) => !needed.has(key)))
+  return refusalWarnings(there.name, await applyTopicSettings(destination, there.name, rest))
+}
+
+async function tryCreate(destination: Cluster, topic: Parameters<typeof createTopics>[1][number]): Promise<KafkaError | undefined> {
+  const result = (await createTopics(destination, [topic])).get(topic.name)!
+  if (result.ok) return undefined
+  if (!(result.error instanceof KafkaError)) throw result.error
+  return result.error
+}
+
+async function takeIn({ destination, there }: Preparation, here: TopicMetadata, settings: HeldSettings): Promise<string[]> {
+  const applied = await applyTopicSettings(destination, there.name, settings.apply)
+  const essential = applied.refused.find(({ key }) => Object.hasOwn(settings.held, key))
+  if (essential !== undefined) throw failure('KAFKA', `it does not take ${essential.key}: ${essential.reason}`)
+  if (here.partitions.length < there.partitions.length) {
+    unwrap((await createPartitions(destination, new Map([[there.name, there.partitions.length]]))).get(there.name)!)
+  }
+  return refusalWarnings(there.name, applied)
+}
+
+/** The topic's id once every partition has a leader. */
+async function appeared(destination: Cluster, topic: string, partitions: number): Promise<string> {
+  const deadline = Date.now() + APPEARS_WITHIN_MS
+  for (;;) {
+    const found = (await destination.topics([topic])).get(topic)
+    if (found?.errorCode === 0 && found.partitions.length === partitions && found.partitions.every(({ leader }) => leader >= 0)) {
+      return found.topicId
+    }
+    if (Date.now() > deadline) throw failure('TIMEOUT', `topic ${topic} has no leaders after ${APPEARS_WITHIN_MS / 1000} s`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** One producer id per partition: whoever copies it uses that one, so that the broker sees duplicates and gaps. */
+async function allocate(destination: Cluster, partitions: number): Promise<PartitionProducer[]> {
+  const producers: PartitionProducer[] = []
+  while (producers.length < partitions) {
+    const count = Math.min(PRODUCER_IDS_AT_ONCE, partitions - producers.length)
+    const given = await Promise.all(Array.from({ length: count }, () => initProducerId(destination)))
+    producers.push(...given.map(({ producerId, producerEpoch }) => ({ id: producerId, epoch: producerEpoch })))
+  }
+  return producers
+}

@@ -1,0 +1,129 @@
+import { createTopics } from '../client/admin.js'
+import type { Cluster } from '../client/cluster.js'
+import { KeyedLog, type KeyedRecord } from '../client/keyed-log.js'
+import { failure, MirrorError } from '../mirror/errors.js'
+import { type MirrorEntry, MirrorState } from '../mirror/fold.js'
+import { SHARDS } from '../mirror/shards.js'
+import { encodeValue, type MirrorSpec, type StateKind, type StateValues } from '../mirror/state.js'
+import { formatKey, type StateKey } from '../mirror/state-keys.js'
+import { SPEC_PARTITION, STATE_TOPIC } from '../mirror/state-topic.js'
+import { Errors, KafkaError } from '../protocol/errors.js'
+import { about, DESTINATION, isMissingRight } from './failures.js'
+
+const CONFLICT_ATTEMPTS = 10
+const MAX_REPLICATION_FACTOR = 3
+const CREATED_WITHIN_MS = 30_000
+
+/** What to write, and what to tell the caller once it is written. */
+export interface Decision<T> {
+  readonly records: readonly KeyedRecord[]
+  readonly result: T
+}
+
+/** An existing mirror. */
+export type Mirror = MirrorEntry & { readonly spec: MirrorSpec }
+
+/** The state topic as commands use it: read it all, or change it only if nobody else changed it meanwhile. */
+export class StateStore {
+  readonly log: KeyedLog
+
+  constructor(private readonly destination: Cluster) {
+    this.log = new KeyedLog(destination, STATE_TOPIC)
+  }
+
+  /** Everything there is; empty while the state topic does not exist. Throws MirrorError. */
+  async read(): Promise<MirrorState> {
+    return readable(MirrorState.of((await this.talk(() => this.log.load())) ?? []))
+  }
+
+  /**
+   * Changes the operators' part of the state under its lock: `decide` sees the state as it is, may throw, and is asked again
+   * whenever somebody else was faster. It sees spec and result keys only. All records are written, or none.
+   */
+  async update<T>(decide: (state: MirrorState) => Decision<T> | Promise<Decision<T>>): Promise<T> {
+    for (let attempt = 0; attempt < CONFLICT_ATTEMPTS; attempt++) {
+      const snapshot = await this.talk(() => this.log.snapshot(SPEC_PARTITION))
+      const { records, result } = await decide(readable(MirrorState.of(snapshot?.records ?? [])))
+      if (records.length === 0) return result
+      if (snapshot === undefined) throw failure('STATE_UNREADABLE', `topic ${STATE_TOPIC} has disappeared from the destination`)
+      if (await this.talk(() => this.log.compareAndAppend(snapshot, records))) return result
+    }
+    throw failure('CONFLICT', 'other commands keep changing the mirrors at the same time', 'Nothing was changed; try again.')
+  }
+
+  /** True if the state topic is there. Throws MirrorError if it is not one of ours. */
+  async exists(): Promise<boolean> {
+    const topic = (await this.talk(() => this.destination.topics([STATE_TOPIC]))).get(STATE_TOPIC)
+    if (topic === undefined || topic.errorCode === Errors.UNKNOWN_TOPIC_OR_PARTITION) return false
+    if (topic.errorCode === 0 && topic.partitions.length !== SHARDS) {
+      throw failure('STATE_UNREADABLE', `topic ${STATE_TOPIC} has ${topic.partitions.length} partitions where ${SHARDS} are needed`)
+    }
+    return true
+  }
+
+  /** Creates the state topic unless it is there. With `validateOnly` it only asks whether it could. Throws MirrorError. */
+  async ensure({ validateOnly = false } = {}): Promise<void> {
+    if (await this.exists()) return
+    await about(DESTINATION, `topic ${STATE_TOPIC} could not be created on the destination`, async () => {
+      const replicationFactor = Math.min(MAX_REPLICATION_FACTOR, (await this.destination.brokers()).length)
+      const configs = new Map([
+        ['cleanup.policy', 'compact'],
+        ['min.compaction.lag.ms', '60000'],
+        ['compression.type', 'producer'],
+      ])
+      const topic = { name: STATE_TOPIC, partitions: SHARDS, replicationFactor, configs }
+      const created = (await createTopics(this.destination, [topic], { validateOnly })).get(STATE_TOPIC)!
+      if (!created.ok && !isExisting(created.error)) throw created.error
+      if (!validateOnly) await this.appeared()
+    })
+  }
+
+  private async appeared(): Promise<void> {
+    const deadline = Date.now() + CREATED_WITHIN_MS
+    for (;;) {
+      const topic = (await this.destination.topics([STATE_TOPIC])).get(STATE_TOPIC)
+      if (topic?.errorCode === 0 && topic.partitions.length > 0 && topic.partitions.every(({ leader }) => leader >= 0)) return
+      if (Date.now() > deadline) throw failure('TIMEOUT', `topic ${STATE_TOPIC} has no leaders`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  private talk<T>(action: () => Promise<T>): Promise<T> {
+    return about(DESTINATION, undefined, async () => {
+      try {
+        return await action()
+      } catch (error) {
+        if (!isMissingRight(error)) throw error
+        throw failure('RIGHTS_MISSING', `rights are missing on topic ${STATE_TOPIC} of the destination: ${error.message}`, RIGHTS, error)
+      }
+    })
+  }
+}
+
+const RIGHTS = `Grant READ, WRITE and DESCRIBE on topic ${STATE_TOPIC}.`
+
+const isExisting = (error: Error) => error instanceof KafkaError && error.code === Errors.TOPIC_ALREADY_EXISTS
+
+function readable(state: MirrorState): MirrorState {
+  const [problem] = state.problems
+  if (problem === undefined) return state
+  throw failure('STATE_UNREADABLE', `record ${problem[0]} of topic ${STATE_TOPIC} cannot be read: ${problem[1]}`)
+}
+
+/** A record that sets a key. */
+export function put<K extends StateKind>(key: StateKey & { kind: K }, value: StateValues[K]): KeyedRecord {
+  return { key: formatKey(key), value: encodeValue<K>(key.kind, value) }
+}
+
+/** A record that removes a key. */
+export const erase = (key: StateKey): KeyedRecord => ({ key: formatKey(key), value: null })
+
+/** The mirror, or MirrorError UNKNOWN_MIRROR. */
+export function mustExist(state: MirrorState, name: string): Mirror {
+  const mirror = state.mirror(name)
+  if (mirror !== undefined) return mirror
+  const known = state.mirrors().map((entry) => entry.name)
+  throw new MirrorError('UNKNOWN_MIRROR', `there is no mirror ${name}`, {
+    advice: known.length === 0 ? 'There are no mirrors yet; create one first.' : `Mirrors: ${known.slice(0, 20).join(', ')}.`,
+  })
+}

@@ -1,0 +1,43 @@
+import { failure } from '../mirror/errors.js'
+import { isActive, type MirrorState } from '../mirror/fold.js'
+import type { ServiceContext } from './context.js'
+import { about, DESTINATION } from './failures.js'
+import { liveRunners } from './runners.js'
+import { mustExist } from './state-store.js'
+import { watchState } from './state-watch.js'
+
+/** See {@link MirrorAdmin.waitForMirroring}. */
+export async function waitForMirroring(
+  { destination, store }: ServiceContext,
+  name: string,
+  topics: Iterable<string>,
+  timeoutMs: number,
+): Promise<void> {
+  const wanted = [...topics]
+  mustExist(await store.read(), name)
+  const done = (state: MirrorState) => laggards(state, name, wanted).length === 0
+  const state = await about(DESTINATION, undefined, () => watchState(destination, done, { timeoutMs }))
+  const [first, ...others] = laggards(state, name, wanted)
+  if (first === undefined) return
+  const runners = await liveRunners(destination).catch(() => undefined)
+  throw failure(
+    'TIMEOUT',
+    `${first}${others.length === 0 ? '' : ` and ${others.length} more`} after ${timeoutMs / 1_000} s`,
+    runners === 0 ? 'No runner is alive; start one with run.' : 'It goes on; watch it with describe.',
+  )
+}
+
+/** A phrase for each partition that is not mirroring yet. */
+function laggards(state: MirrorState, name: string, topics: readonly string[]): string[] {
+  return topics.flatMap((topic) => {
+    const spec = state.mirror(name)?.topics.get(topic)
+    if (!isActive(spec)) return [`topic ${topic} is not in mirror ${name}`]
+    return Array.from({ length: spec.partitions }, (_, partition) => partition).flatMap((partition) => {
+      const known = state.status(name, topic, partition)
+      const status = known?.addedAt === spec.addedAt ? known : undefined
+      if (status?.state === 'MIRRORING') return []
+      const reason = status?.error === undefined ? '' : ` (${status.error.message})`
+      return [`${topic}-${partition} of mirror ${name} is ${status?.state ?? 'not taken up'}${reason}`]
+    })
+  })
+}
