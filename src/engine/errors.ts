@@ -7,3 +7,12 @@ export class PartitionFailure extends Error {
 export class Fenced extends Error {
   override readonly name = 'Fenced'
 }
+
+/** This runner's group session has run out: it may not send anything, and has not. */
+export class LostPlace extends Error {
+  override readonly name = 'LostPlace'
+
+  constructor() {
+    super('this runner lost its place in the group')
+  }
+}

@@ -2,7 +2,7 @@ import type { Connection } from '../client/connection.js'
 import { Produce } from '../protocol/api/produce.js'
 import { At, buildFiller, fillerCountFor, nextSequence, patchForAppend } from '../records/index.js'
 import { appendAnswer } from './append-answers.js'
-import { PartitionFailure } from './errors.js'
+import { LostPlace, PartitionFailure } from './errors.js'
 
 const MAX_IN_FLIGHT = 4
 /** Offsets between two DeleteRecords: what the destination's disk holds meanwhile is about 1.4 bytes each. */
@@ -43,7 +43,7 @@ export async function fastForward(port: FastForwardPort, from: bigint, target: b
   let failure: unknown
   let deletedBefore = from
   while (position < target && failure === undefined) {
-    if (!port.mayAppend()) throw new Error('this runner lost its place in the group')
+    if (!port.mayAppend()) throw new LostPlace()
     const count = Number(bigintMin(BigInt(largest), target - position))
     const batch = batchOf(count, largest, template, port, sequence)
     const sent = append(port, batch, position, count).then(

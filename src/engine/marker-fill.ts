@@ -1,13 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster } from '../client/cluster.js'
 import { WriteTxnMarkers } from '../protocol/api/write-txn-markers.js'
-import { kafkaError } from '../protocol/errors.js'
-import { Fenced, PartitionFailure } from './errors.js'
+import { Errors, kafkaError } from '../protocol/errors.js'
+import { Fenced, LostPlace, PartitionFailure } from './errors.js'
 import { destinationLogEnd } from './positions.js'
 
 /** Entries of one request: more gain nothing on one partition, and keep neighbours on the broker waiting. */
 const MARKERS_PER_REQUEST = 2_000
-const TRANSACTION_COORDINATOR_FENCED = 52
-const INVALID_PRODUCER_EPOCH = 47
 const LOG_END_WITHIN_MS = 10_000
 
 export interface MarkerFillPort {
@@ -19,6 +18,8 @@ export interface MarkerFillPort {
   readonly producerEpoch: number
   /** The owner epoch, given as coordinator epoch: markers of an older owner are refused once this one's has landed. */
   readonly ownerEpoch: number
+  /** Asked before every request: a long fill may outlive the right to it. */
+  readonly mayAppend: () => boolean
 }
 
 /**
@@ -31,6 +32,7 @@ export interface MarkerFillPort {
  */
 export async function fillWithMarkers(port: MarkerFillPort, baseOffset: bigint, count: number): Promise<void> {
   for (let done = 0; done < count; ) {
+    if (!port.mayAppend()) throw new LostPlace()
     const size = Math.min(MARKERS_PER_REQUEST, count - done)
     await writeMarkers(port, size)
     done += size
@@ -55,7 +57,7 @@ async function writeMarkers(port: MarkerFillPort, count: number): Promise<void> 
     { retry: false },
   )
   for (const { errorCode } of response.markers.flatMap((m) => m.topics).flatMap((t) => t.partitions)) {
-    if (errorCode === TRANSACTION_COORDINATOR_FENCED || errorCode === INVALID_PRODUCER_EPOCH)
+    if (errorCode === Errors.TRANSACTION_COORDINATOR_FENCED || errorCode === Errors.INVALID_PRODUCER_EPOCH)
       throw new Fenced(kafkaError(errorCode).message)
     if (errorCode !== 0) throw kafkaError(errorCode)
   }
@@ -63,7 +65,8 @@ async function writeMarkers(port: MarkerFillPort, count: number): Promise<void> 
 
 async function awaitLogEnd(port: MarkerFillPort, expected: bigint): Promise<void> {
   const until = performance.now() + LOG_END_WITHIN_MS
-  for (;;) {
+  // Nearly always there at the first look.
+  for (let wait = 1; ; wait = Math.min(wait * 2, 100)) {
     const logEndOffset = await destinationLogEnd(port.cluster, port.topic, port.partition, port.leaderEpoch)
     if (logEndOffset === expected) return
     if (logEndOffset > expected) {
@@ -73,5 +76,6 @@ async function awaitLogEnd(port: MarkerFillPort, expected: bigint): Promise<void
     }
     if (performance.now() > until)
       throw new Error(`markers up to offset ${expected} did not show in the log within ${LOG_END_WITHIN_MS} ms`)
+    await sleep(wait)
   }
 }

@@ -6,6 +6,10 @@ import type { GroupMembership } from '../client/group.js'
  */
 export class Ownership {
   private readonly epochs = new Map<number, number>()
+  /** Shards being let go: their partitions still finish under the old epoch, but no new ones are taken up. */
+  private readonly leaving = new Set<number>()
+  /** One change at a time: of two that overlap, the later commit could be the lower one. */
+  private changing: Promise<unknown> = Promise.resolve()
 
   /**
    * @param group where the epochs are committed
@@ -17,23 +21,59 @@ export class Ownership {
   ) {}
 
   /** Takes new owner epochs for the shards. Throws KafkaError when this member is not (or no longer) entitled to them. */
-  async take(shards: readonly number[]): Promise<void> {
+  take(shards: readonly number[]): Promise<void> {
+    return this.inTurn(async () => {
+      for (const [shard, epoch] of await this.raise(shards)) {
+        this.epochs.set(shard, epoch)
+        this.leaving.delete(shard)
+      }
+    })
+  }
+
+  /** A higher owner epoch for a shard that is held. Throws KafkaError; also when the shard is lost meanwhile. */
+  renew(shard: number): Promise<void> {
+    return this.inTurn(async () => {
+      const held = () => {
+        if (!this.epochs.has(shard)) throw new Error(`shard ${shard} is no longer this runner's`)
+      }
+      held()
+      const raised = await this.raise([shard])
+      held()
+      for (const [, epoch] of raised) this.epochs.set(shard, epoch)
+    })
+  }
+
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const result = this.changing.then(work)
+    this.changing = result.catch(() => {})
+    return result
+  }
+
+  private async raise(shards: readonly number[]): Promise<Map<number, number>> {
     const committed = await this.group.committed(shards)
-    const taken = new Map<number, number>()
+    const raised = new Map<number, number>()
     for (const shard of shards) {
       const last = committed.get(shard)
-      taken.set(shard, last === undefined ? await this.lowest(shard) : Number(last) + 1)
+      raised.set(shard, last === undefined ? await this.lowest(shard) : Number(last) + 1)
     }
-    await this.group.commit(new Map([...taken].map(([shard, epoch]) => [shard, BigInt(epoch)])))
-    for (const [shard, epoch] of taken) this.epochs.set(shard, epoch)
+    await this.group.commit(new Map([...raised].map(([shard, epoch]) => [shard, BigInt(epoch)])))
+    return raised
+  }
+
+  /** From now on no partition of these is taken up; {@link drop} follows when the last one is let go. */
+  giveUp(shards: readonly number[]): void {
+    for (const shard of shards) this.leaving.add(shard)
   }
 
   drop(shards: readonly number[]): void {
-    for (const shard of shards) this.epochs.delete(shard)
+    for (const shard of shards) {
+      this.epochs.delete(shard)
+      this.leaving.delete(shard)
+    }
   }
 
   holds(shard: number): boolean {
-    return this.epochs.has(shard)
+    return this.epochs.has(shard) && !this.leaving.has(shard)
   }
 
   /** The owner epoch of a shard this runner holds, else of none: −1. */

@@ -1,18 +1,26 @@
+import { ConnectionError } from '../client/errors.js'
 import type { PartitionState } from '../mirror/partition-states.js'
 import type { PartitionStatus } from '../mirror/state.js'
+import { KafkaError } from '../protocol/errors.js'
 import { backoffMs, Pause } from './backoff.js'
 import { classify } from './classify.js'
+import { Fenced, LostPlace } from './errors.js'
 import { type PartitionSnapshot, publish } from './events.js'
 import { fillWithMarkers } from './marker-fill.js'
 import { type Aligned, alignPartition } from './partition-aligner.js'
 import type { PartitionContext } from './partition-context.js'
 import { type CopyEnd, PartitionCopy } from './partition-copy.js'
+import { destinationLogEnd } from './positions.js'
 import { StatusBook, type WriteStatus } from './status-book.js'
 
 const RETRY_INITIAL_MS = 1_000
 const RETRY_MAX_MS = 60_000
 /** A restart moves leaders for a moment; the first attempts are quick. */
 const MOVED_INITIAL_MS = 100
+/** Less than any session: who waits for us to let go would otherwise think us dead. Nothing is lost by dropping what was only read. */
+const RELEASE_WITHIN_MS = 5_000
+/** Sessions that end at once, again and again, are worth a word in the status even if each reason is a passing one. */
+const TOLD_AFTER_ATTEMPTS = 4
 /** How often the destination's log start may follow the source's. */
 const FOLLOW_LOG_START_MS = 10_000
 
@@ -32,8 +40,12 @@ export class PartitionMirror {
   private since: number
   private destinationBroker = -1
   private fastForwardedTo: bigint | undefined
-  /** An append or fill got no answer and may still reach the log. */
-  private uncertain = false
+  /** An append got no answer and may still reach the log. */
+  private appendUncertain = false
+  /** A fill failed, and its markers may still land: the next one needs a new owner epoch, under which they are refused. */
+  private fillUncertain = false
+  /** The state of rest that is on record. */
+  private resting: 'PAUSED' | 'STOPPED' | undefined
   private released = false
   private logStartFollowed = { offset: -1n, at: Number.NEGATIVE_INFINITY }
   private readonly running: Promise<void>
@@ -90,12 +102,23 @@ export class PartitionMirror {
     if (this.copy !== undefined) this.setLimit(this.copy)
   }
 
-  /** Appends what was read, then lets go. Nothing is written for the partition after this resolves. */
+  /** Appends what was read as far as that goes within seconds, then lets go. No new append begins after this resolves. */
   async release(): Promise<void> {
     this.released = true
     this.copy?.drain()
     this.pause.interrupt()
-    await this.running
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, RELEASE_WITHIN_MS)
+    })
+    await Promise.race([this.running, late])
+    clearTimeout(timer)
+    this.copy?.finish({ kind: 'retry', reason: 'it was let go before everything that was read was appended' })
+  }
+
+  /** Resolves once nothing of this partition is under way any more. */
+  whenGone(): Promise<void> {
+    return this.running
   }
 
   /** Lets go at once: somebody else may own the partition already. */
@@ -110,32 +133,48 @@ export class PartitionMirror {
     return this.released
   }
 
+  /** Never rejects: what nobody foresaw is told and tried again, like everything else. */
   private async run(): Promise<void> {
     while (!this.released) {
-      const { desired } = this.context.spec()
-      if (desired === 'MIRRORING') await this.session()
-      else await this.rest(desired === 'PAUSED' ? 'PAUSED' : 'STOPPED')
+      try {
+        const { desired } = this.context.spec()
+        if (desired === 'MIRRORING') await this.session()
+        else await this.rest(desired === 'PAUSED' ? 'PAUSED' : 'STOPPED')
+      } catch (error) {
+        this.tell('error', 'partition-retry', error instanceof Error ? (error.stack ?? error.message) : String(error))
+        if (!this.released) await this.pause.wait(backoffMs(this.attempts++, RETRY_INITIAL_MS, RETRY_MAX_MS))
+      }
     }
   }
 
   /** Not copying: the state is confirmed once, with the log end at which it holds, then waited on. */
   private async rest(state: 'PAUSED' | 'STOPPED'): Promise<void> {
     try {
-      if (state === 'STOPPED' && this.uncertain) {
+      if (state === 'STOPPED' && (this.appendUncertain || this.fillUncertain)) {
         this.tell('warn', 'not-confirmed', 'an append is unanswered and may still land: the removal is left to be fenced by its command')
-      } else if (this.state !== state) {
-        const stoppedAt = state === 'STOPPED' ? this.copy?.logEndOffset : undefined
+      } else if (this.resting !== state) {
+        const stoppedAt = state === 'STOPPED' ? await this.destinationLogEnd() : undefined
         await this.enter(state, { stoppedAt, error: undefined })
+        this.resting = state
       }
       this.copy = undefined
-      await this.pause.wait(RETRY_MAX_MS)
     } catch (error) {
-      await this.after(classify(error, 'destination'))
+      if (!this.released) await this.after(classify(error, 'destination'))
+      return
     }
+    if (!this.released) await this.pause.wait(RETRY_MAX_MS)
+  }
+
+  /** Read, not remembered: a batch that was refused for want of replicas is in the log all the same. */
+  private async destinationLogEnd(): Promise<bigint> {
+    const { topic, partition, destination } = this.context
+    if (destination.cluster.leaderOf(topic, partition) === undefined) await destination.cluster.refresh([topic])
+    return destinationLogEnd(destination.cluster, topic, partition, destination.cluster.leaderOf(topic, partition)?.leaderEpoch ?? -1)
   }
 
   private async session(): Promise<void> {
     let end: CopyEnd
+    this.resting = undefined
     try {
       // The state is kept over outages: only a partition that was not at work begins anew.
       if (this.state !== 'FAILED' && this.state !== 'MIRRORING') await this.enter('LOG_ALIGNMENT')
@@ -185,8 +224,8 @@ export class PartitionMirror {
     const end = await copy.whenOver()
     await copy.settled()
     // A later append that landed rules out an earlier one of unknown fate: its sequence has passed.
-    if (copy.uncertain) this.uncertain = true
-    else if (this.counters.records > progressAtStart) this.uncertain = false
+    if (copy.uncertain) this.appendUncertain = true
+    else if (this.counters.records > progressAtStart) this.appendUncertain = false
     if (this.counters.records > progressAtStart || this.now() - this.since > RETRY_MAX_MS) this.attempts = 0
     return end
   }
@@ -198,25 +237,28 @@ export class PartitionMirror {
 
   private async fill(start: PartitionCopy['start'], leaderEpoch: number, baseOffset: bigint, count: number): Promise<void> {
     const { destination } = this.context
-    if (!this.context.mayAppend()) throw new Error('this runner lost its place in the group')
-    try {
-      await fillWithMarkers(
-        {
-          cluster: destination.cluster,
-          topic: start.topic,
-          partition: start.partition,
-          leaderEpoch,
-          producerId: start.producerId,
-          producerEpoch: start.producerEpoch,
-          ownerEpoch: this.context.ownerEpoch(),
-        },
-        baseOffset,
-        count,
-      )
-    } catch (error) {
-      await this.context.renewOwnerEpoch()
+    const before = this.fillUncertain
+    if (before) await this.context.renewOwnerEpoch()
+    this.fillUncertain = true
+    const fill = fillWithMarkers(
+      {
+        cluster: destination.cluster,
+        topic: start.topic,
+        partition: start.partition,
+        leaderEpoch,
+        producerId: start.producerId,
+        producerEpoch: start.producerEpoch,
+        ownerEpoch: this.context.ownerEpoch(),
+        mayAppend: () => this.context.mayAppend() && this.copy?.isOver === false,
+      },
+      baseOffset,
+      count,
+    )
+    await fill.catch((error) => {
+      if (!mayStillLand(error)) this.fillUncertain = before
       throw error
-    }
+    })
+    this.fillUncertain = false
   }
 
   private async recordEpoch(epoch: number, startOffset: bigint): Promise<void> {
@@ -245,16 +287,19 @@ export class PartitionMirror {
     if (end.kind === 'failed') return this.fail(end.reason)
     this.tell(end.kind === 'retry' ? 'warn' : 'info', `partition-${end.kind}`, end.reason)
     if (end.kind === 'fenced') {
+      this.error = end.reason
       // A newer owner or a failover: what comes next is told by the group or by the operator.
-      return this.pause.wait(RETRY_MAX_MS)
+      await this.pause.wait(RETRY_MAX_MS)
+      return
     }
     this.retries++
     if (end.kind === 'moved') await this.refresh(end.side)
     if (end.kind === 'retry') {
       this.error = end.reason
       await this.noteError(end.reason)
-      await this.reachable(end.unreachable)
+      if (await this.reachable(end.unreachable)) return
     }
+    if (end.kind !== 'retry' && this.attempts >= TOLD_AFTER_ATTEMPTS) await this.noteError(end.reason)
     const initial = end.kind === 'retry' ? RETRY_INITIAL_MS / 4 : MOVED_INITIAL_MS
     await this.pause.wait(backoffMs(this.attempts++, initial, RETRY_MAX_MS))
   }
@@ -277,12 +322,14 @@ export class PartitionMirror {
     await this.book.update({ error: { message, retries: this.attempts, at: this.now() } }).catch(() => {})
   }
 
-  private async reachable(side: 'source' | 'destination' | 'both' | undefined): Promise<void> {
+  /** Waits until what is out of reach is back. True if something else has changed before. */
+  private async reachable(side: 'source' | 'destination' | 'both' | undefined): Promise<boolean> {
+    if (side === undefined) return false
     const { source, destination } = this.context
-    const links = side === undefined ? [] : side === 'both' ? [source(), destination] : [side === 'source' ? source() : destination]
+    const links = side === 'both' ? [source(), destination] : [side === 'source' ? source() : destination]
     for (const link of links) link.reachability.down()
-    if (side === 'source' || side === 'both') source().forgetVerification()
-    await Promise.race([Promise.all(links.map((link) => link.reachability.whenUp())), this.pause.wait(RETRY_MAX_MS)])
+    if (side !== 'destination') source().forgetVerification()
+    return this.pause.wait(RETRY_MAX_MS, Promise.all(links.map((link) => link.reachability.whenUp())))
   }
 
   private async enter(state: PartitionState, change: Partial<PartitionStatus> = {}): Promise<void> {
@@ -300,6 +347,12 @@ export class PartitionMirror {
     publish({ level, event, message, mirror, topic, partition })
   }
 }
+
+/** Whether markers may reach the log after this error: only if a request for them was never answered. */
+const mayStillLand = (error: unknown) =>
+  error instanceof ConnectionError
+    ? error.uncertain
+    : !(error instanceof KafkaError || error instanceof Fenced || error instanceof LostPlace)
 
 /** Spreads the first partitions of many topics over the fetchers. */
 const hashOf = (text: string) => [...text].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) & 0xffff, 7)

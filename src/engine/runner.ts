@@ -59,6 +59,8 @@ interface Held {
 export class Runner {
   private readonly state = new MirrorState()
   private readonly held = new Map<string, Held>()
+  /** Partitions let go that are not done yet: taken up again now, they would be copied twice at once. */
+  private readonly leaving = new Map<string, Promise<void>>()
   private readonly sources = new Map<string, { readonly fingerprint: string; readonly link: SourceLink }>()
   private readonly budget: ByteBudget
   private readonly destination: DestinationLink
@@ -96,8 +98,9 @@ export class Runner {
     for (const record of (await log.load()) ?? []) this.state.apply(record)
     this.following = log.follow(
       (records) => {
-        for (const record of records) this.state.apply(record)
-        this.scheduleReconcile()
+        // What runners write changes nothing in what should run; looking would cut every partition's back-off short.
+        if (records.map((record) => this.state.apply(record)?.kind).some((kind) => kind !== undefined && kind !== 'status'))
+          this.scheduleReconcile()
       },
       this.stopped.signal,
       (error) => this.warn('state', `reading ${log.topic}`, error),
@@ -119,7 +122,7 @@ export class Runner {
   async drain(): Promise<void> {
     await this.group.leave()
     this.stopped.abort()
-    await this.following
+    await this.following?.catch((error) => this.warn('state', `reading ${this.options.log.topic}`, error))
     await Promise.all([...this.sources.values()].map(({ link }) => link.close()))
     await this.destination.close()
     await this.options.destination.close()
@@ -132,20 +135,33 @@ export class Runner {
   }
 
   private async released(shards: readonly number[]): Promise<void> {
-    const leaving = [...this.held].filter(([, held]) => shards.includes(held.shard))
-    for (const [key] of leaving) this.held.delete(key)
+    this.ownership.giveUp(shards)
+    const leaving = this.heldOn(shards)
+    for (const [key, held] of leaving) this.letGo(key, held)
     await Promise.all(leaving.map(([, held]) => held.partition.release()))
     this.ownership.drop(shards)
   }
 
   private lost(shards: readonly number[]): void {
     this.ownership.drop(shards)
-    for (const [key, held] of this.held) {
-      if (!shards.includes(held.shard)) continue
-      this.held.delete(key)
+    for (const [key, held] of this.heldOn(shards)) {
       held.partition.abandon()
+      this.letGo(key, held)
     }
     publish({ level: 'warn', event: 'shards', message: `lost ${shards.length} shards: the group session ran out` })
+  }
+
+  private heldOn(shards: readonly number[]): Array<readonly [string, Held]> {
+    return [...this.held].filter(([, held]) => shards.includes(held.shard))
+  }
+
+  private letGo(key: string, held: Held): void {
+    this.held.delete(key)
+    const gone = held.partition.whenGone().then(() => {
+      this.leaving.delete(key)
+      this.scheduleReconcile()
+    })
+    this.leaving.set(key, gone)
   }
 
   private warn(event: string, what: string, error: unknown): void {
@@ -164,26 +180,25 @@ export class Runner {
 
   /** Makes what runs equal to what should run. */
   private reconcile(): void {
+    if (this.stopped.signal.aborted) return
     this.destination.setThrottles(this.state)
     const wanted = this.wanted()
-    this.relinkSources(new Set([...wanted.values()].map(({ mirror }) => mirror)))
-    for (const [key, held] of this.held) {
+    const atWork = [...this.held.keys(), ...this.leaving.keys()].map(mirrorOfKey)
+    this.relinkSources(new Set([...[...wanted.values()].map(({ mirror }) => mirror), ...atWork]))
+    for (const [key, held] of [...this.held]) {
       const want = wanted.get(key)
-      if (want === undefined) {
-        this.held.delete(key)
+      // Removed and added again is another copy, with other ids and producers.
+      if (want === undefined || want.spec.addedAt !== held.spec.addedAt) {
         void held.partition.release()
-      } else if (want.spec.addedAt !== held.spec.addedAt) {
-        // Removed and added again: another copy with other ids and producers.
-        this.held.delete(key)
-        void held.partition.release().then(() => this.scheduleReconcile())
-        wanted.delete(key)
+        this.letGo(key, held)
       } else {
         held.spec = want.spec
         held.partition.changed()
         held.partition.applyThrottle()
       }
     }
-    for (const [key, want] of wanted) if (!this.held.has(key) && this.sources.has(want.mirror)) this.held.set(key, this.take(want))
+    for (const [key, want] of wanted)
+      if (!this.held.has(key) && !this.leaving.has(key) && this.sources.has(want.mirror)) this.held.set(key, this.take(want))
   }
 
   private wanted(): Map<string, Wanted> {
@@ -195,7 +210,7 @@ export class Runner {
         for (let partition = 0; partition < spec.partitions; partition++) {
           const shard = shardOf(entry.name, topic, partition, SHARDS)
           if (this.ownership.holds(shard))
-            wanted.set(`${entry.name}/${topic}/${partition}`, { mirror: entry.name, topic, partition, shard, spec })
+            wanted.set(keyOf(entry.name, topic, partition), { mirror: entry.name, topic, partition, shard, spec })
         }
       }
     }
@@ -217,7 +232,7 @@ export class Runner {
       spec: () => held.spec,
       config: () => this.configOf(mirror),
       ownerEpoch: () => this.ownership.epochOf(shard),
-      renewOwnerEpoch: () => this.ownership.take([shard]),
+      renewOwnerEpoch: () => this.ownership.renew(shard),
       mayAppend: () => this.group.alive,
       isReleased: () => held.partition?.isReleased ?? false,
       maxMessageBytes: () => this.care.maxMessageBytes(topic),
@@ -242,7 +257,7 @@ export class Runner {
       const entry = this.state.mirror(mirror)
       if (entry === undefined) continue
       const properties = clientPropertiesOf(entry.configs)
-      const fingerprint = JSON.stringify([...properties].sort(([a], [b]) => (a < b ? -1 : 1)))
+      const fingerprint = JSON.stringify([entry.spec.sourceClusterId, ...[...properties].sort(([a], [b]) => (a < b ? -1 : 1))])
       const current = this.sources.get(mirror)
       if (current?.fingerprint === fingerprint) continue
       try {
@@ -252,7 +267,7 @@ export class Runner {
         publish({ level: 'error', event: 'source', mirror, message: error instanceof Error ? error.message : String(error) })
         continue
       }
-      for (const [key, held] of this.held) if (key.startsWith(`${mirror}/`)) held.partition.relink('the source’s properties changed')
+      for (const [key, held] of this.held) if (mirrorOfKey(key) === mirror) held.partition.relink('the source’s properties changed')
       void current?.link.close()
     }
     for (const [mirror, { link }] of this.sources) {
@@ -262,6 +277,10 @@ export class Runner {
     }
   }
 }
+
+/** Neither mirrors nor topics have a slash in their names. */
+const keyOf = (mirror: string, topic: string, partition: number) => `${mirror}/${topic}/${partition}`
+const mirrorOfKey = (key: string) => key.slice(0, key.indexOf('/'))
 
 interface Wanted {
   readonly mirror: string
