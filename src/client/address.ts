@@ -22,7 +22,7 @@ export function formatAddress(address: BrokerAddress): string {
  */
 export function parseAddress(text: string): BrokerAddress {
   const trimmed = text.trim()
-  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(trimmed)?.[1]
+  const scheme = /^([a-z][a-z0-9+._-]*):\/\//i.exec(trimmed)?.[1]
   if (scheme !== undefined && /^https?$/i.test(scheme)) {
     throw new AddressError(`'${trimmed}' is a web address; a Kafka broker is given as host:port`)
   }

@@ -96,7 +96,7 @@ export class BrokerPool {
       slot.proven = true
       return connection
     } catch (error) {
-      slot.notBefore = this.clock.now() + fullJitter(slot.failures++, this.backoff, this.clock.random)
+      slot.notBefore = this.clock.now() + fullJitter(slot.failures++, this.backoff, () => this.clock.random())
       throw error
     }
   }

@@ -1,9 +1,8 @@
 import {
   type Api,
   Errors,
-  errorOf,
   FindCoordinator,
-  KafkaError,
+  type KafkaError,
   kafkaError,
   Metadata,
   type RequestOf,
@@ -11,25 +10,15 @@ import {
 } from '../protocol/index.js'
 import { type BrokerAddress, formatAddress } from './address.js'
 import { BrokerPool } from './broker-pool.js'
+import { type CallOptions, Calls, sendOn } from './calls.js'
 import type { ClientConfig } from './config.js'
-import { type Connection, type Open, type OpenOptions, openConnection, type SendOptions } from './connection.js'
-import { ConnectionError } from './errors.js'
+import { type Connection, type Open, type OpenOptions, openConnection } from './connection.js'
+import { ConnectionError, type ConnectionErrorKind } from './errors.js'
 import { type BrokerInfo, type MetadataAnswer, MetadataCache, metadataOf, type PartitionLeader, type TopicMetadata } from './metadata.js'
-import { type Clock, retrying, systemClock } from './retry.js'
+import { type Clock, systemClock } from './retry.js'
 
+export { type CallOptions, isStaleRoute } from './calls.js'
 export type { BrokerInfo, PartitionLeader, PartitionMetadata, TopicMetadata } from './metadata.js'
-
-export interface CallOptions<A extends Api = Api> extends SendOptions {
-  /** Milliseconds for all attempts together; default `deadlineMs` of the configuration. */
-  readonly deadlineMs?: number
-  /** False: never send again what the broker may have received; the error then has `uncertain`. Default true. */
-  readonly retry?: boolean
-  /**
-   * The error codes in a response. Given, those that mean a stale route (not leader, not coordinator, …) lead to a refresh
-   * and another try until the deadline, when the response is given as it is.
-   */
-  readonly errorsOf?: (response: ResponseOf<A>) => Iterable<number>
-}
 
 export interface ClusterDependencies {
   readonly open?: Open
@@ -40,38 +29,6 @@ export type CoordinatorKind = 'group' | 'transaction' | 'share'
 
 const KEY_TYPES: Readonly<Record<CoordinatorKind, number>> = { group: 0, transaction: 1, share: 2 }
 const REFRESH_SPACING_MS = 100
-/** Attempts at an address that never worked, or for a topic nobody knows: long enough for a cluster to settle. */
-const UNPROVEN_ATTEMPTS = 4
-
-const STALE_ROUTE: ReadonlySet<number> = new Set([
-  Errors.UNKNOWN_TOPIC_OR_PARTITION,
-  Errors.LEADER_NOT_AVAILABLE,
-  Errors.NOT_LEADER_OR_FOLLOWER,
-  Errors.REPLICA_NOT_AVAILABLE,
-  Errors.COORDINATOR_LOAD_IN_PROGRESS,
-  Errors.COORDINATOR_NOT_AVAILABLE,
-  Errors.NOT_COORDINATOR,
-  Errors.NOT_CONTROLLER,
-  Errors.KAFKA_STORAGE_ERROR,
-  Errors.FENCED_LEADER_EPOCH,
-  Errors.UNKNOWN_LEADER_EPOCH,
-])
-
-/** Whether an error code means that another broker should be asked, or the same one a little later. */
-export const isStaleRoute = (errorCode: number): boolean => STALE_ROUTE.has(errorCode)
-
-/** The answer says the route was stale; held until a fresh route answers or the time is up. */
-class StaleRoute extends Error {
-  constructor(
-    readonly code: number,
-    readonly response: unknown,
-  ) {
-    super(errorOf(code).message)
-  }
-}
-
-type Route = (stale: boolean) => Promise<Connection>
-
 /**
  * One Kafka cluster: finds brokers, leaders and coordinators, keeps one shared connection per broker for ordinary
  * requests and one for group coordination (whose answers may wait), and retries what routing can heal.
@@ -85,6 +42,7 @@ export class Cluster {
   private readonly cache = new MetadataCache()
   private readonly coordinators = new Map<string, number>()
   private readonly closing = new AbortController()
+  private readonly calls: Calls
   private pool: BrokerPool
   private wanted = new Set<string>()
   private nextRefresh: Promise<void> | undefined
@@ -96,6 +54,13 @@ export class Cluster {
     this.open = dependencies.open ?? openConnection
     this.clock = dependencies.clock ?? systemClock
     this.pool = this.newPool()
+    this.calls = new Calls({
+      clock: this.clock,
+      signal: this.closing.signal,
+      config: () => this.config,
+      proven: (address) => this.pool.proven(address),
+      error: (kind, reason) => this.error(kind, reason),
+    })
   }
 
   /** As users name the cluster: its bootstrap addresses. */
@@ -143,17 +108,17 @@ export class Cluster {
 
   /** To whichever broker answers. */
   any<A extends Api>(api: A, request: RequestOf<A>, options: CallOptions<A> = {}): Promise<ResponseOf<A>> {
-    return this.call(() => this.anyConnection(), api, request, options)
+    return this.calls.make(() => this.anyConnection(), api, request, options)
   }
 
   /** To the broker with this id. */
   broker<A extends Api>(brokerId: number, api: A, request: RequestOf<A>, options: CallOptions<A> = {}): Promise<ResponseOf<A>> {
-    return this.call((stale) => this.brokerConnection(brokerId, 'shared', stale), api, request, options)
+    return this.calls.make((stale) => this.brokerConnection(brokerId, 'shared', stale), api, request, options)
   }
 
   /** To the controller, or the broker that forwards to it. */
   controller<A extends Api>(api: A, request: RequestOf<A>, options: CallOptions<A> = {}): Promise<ResponseOf<A>> {
-    return this.call((stale) => this.controllerConnection(stale), api, request, options)
+    return this.calls.make((stale) => this.controllerConnection(stale), api, request, options)
   }
 
   /** To the partition's leader. */
@@ -164,7 +129,7 @@ export class Cluster {
     request: RequestOf<A>,
     options: CallOptions<A> = {},
   ): Promise<ResponseOf<A>> {
-    return this.call((stale) => this.leaderConnection(topic, partition, stale), api, request, options)
+    return this.calls.make((stale) => this.leaderConnection(topic, partition, stale), api, request, options)
   }
 
   /** To the coordinator of a group or transactional id. NOT_COORDINATOR and the like in the answer: give `errorsOf`, or {@link forgetCoordinator}. */
@@ -175,7 +140,7 @@ export class Cluster {
     request: RequestOf<A>,
     options: CallOptions<A> = {},
   ): Promise<ResponseOf<A>> {
-    return this.call((stale) => this.coordinatorConnection(kind, key, stale), api, request, options)
+    return this.calls.make((stale) => this.coordinatorConnection(kind, key, stale), api, request, options)
   }
 
   /** Makes the next call look the coordinator up again. */
@@ -208,63 +173,6 @@ export class Cluster {
 
   private newPool(): BrokerPool {
     return new BrokerPool(this.open, this.clock, this.config.reconnectBackoffMs, this.closing.signal)
-  }
-
-  private async call<A extends Api>(route: Route, api: A, request: RequestOf<A>, options: CallOptions<A>): Promise<ResponseOf<A>> {
-    let previous: unknown
-    try {
-      return await retrying(
-        {
-          clock: this.clock,
-          deadlineMs: options.deadlineMs ?? this.config.deadlineMs,
-          backoff: this.config.retryBackoffMs,
-          signal: this.closing.signal,
-          attemptsFor: (error) => this.attemptsFor(error, options.retry ?? true),
-        },
-        async (failures, leftMs) => {
-          this.failIfClosed()
-          try {
-            // What failed before says more than that the time ran out.
-            const connection = await within(leftMs, this.clock, route(failures > 0), () => previous ?? this.tooLate(leftMs))
-            return await this.sendOn(connection, api, request, options)
-          } catch (error) {
-            previous = error
-            throw error
-          }
-        },
-      )
-    } catch (error) {
-      if (error instanceof StaleRoute) return error.response as ResponseOf<A>
-      throw error
-    }
-  }
-
-  private async sendOn<A extends Api>(
-    connection: Connection,
-    api: A,
-    request: RequestOf<A>,
-    options: CallOptions<A>,
-  ): Promise<ResponseOf<A>> {
-    try {
-      const response = await connection.send(api, request, options)
-      for (const code of options.errorsOf?.(response) ?? []) if (isStaleRoute(code)) throw new StaleRoute(code, response)
-      return response
-    } catch (error) {
-      // Answers come in order: behind one that is late everything else on this connection is late too.
-      if (error instanceof ConnectionError && error.kind === 'timeout') void connection.close()
-      throw error
-    }
-  }
-
-  private attemptsFor(error: unknown, resend: boolean): number {
-    if (error instanceof StaleRoute) return Number.POSITIVE_INFINITY
-    if (error instanceof KafkaError) {
-      if (error.code === Errors.UNKNOWN_TOPIC_OR_PARTITION) return UNPROVEN_ATTEMPTS
-      return error.retriable ? Number.POSITIVE_INFINITY : 1
-    }
-    if (!(error instanceof ConnectionError) || !error.retriable) return 1
-    if (error.uncertain && !resend) return 1
-    return this.pool.proven(error.address) ? Number.POSITIVE_INFINITY : UNPROVEN_ATTEMPTS
   }
 
   private async anyConnection(): Promise<Connection> {
@@ -326,7 +234,7 @@ export class Cluster {
     let brokerId = this.coordinators.get(name)
     if (brokerId === undefined) {
       const connection = await this.anyConnection()
-      const response = await this.sendOn(connection, FindCoordinator, { key, keyType: KEY_TYPES[kind], coordinatorKeys: [key] }, {})
+      const response = await sendOn(connection, FindCoordinator, { key, keyType: KEY_TYPES[kind], coordinatorKeys: [key] }, {})
       const found = response.coordinators[0] ?? response
       if (found.errorCode !== 0) throw kafkaError(found.errorCode, found.errorMessage)
       brokerId = found.nodeId
@@ -359,25 +267,17 @@ export class Cluster {
     const bootstrap = this.config.bootstrapServers.some((address) => formatAddress(address) === formatAddress(broker))
     return {
       brokerId: broker.id,
-      random: this.clock.random,
+      random: () => this.clock.random(),
       advertisedBy: bootstrap ? undefined : { brokerId: broker.id, bootstrap: this.name },
     }
   }
 
   private failIfClosed(): void {
-    if (this.closing.signal.aborted) throw this.closed('the client is closed')
+    if (this.closing.signal.aborted) throw this.error('closed', 'the client is closed')
   }
 
-  private closed(reason: string): ConnectionError {
-    return new ConnectionError({ kind: 'closed', address: this.config.bootstrapServers[0]!, reason })
-  }
-
-  private tooLate(limit: number): ConnectionError {
-    return new ConnectionError({
-      kind: 'timeout',
-      address: this.config.bootstrapServers[0]!,
-      reason: `no connection within ${Math.round(limit)} ms`,
-    })
+  private error(kind: ConnectionErrorKind, reason: string): ConnectionError {
+    return new ConnectionError({ kind, address: this.config.bootstrapServers[0]!, reason })
   }
 }
 
@@ -387,20 +287,4 @@ function worst(failures: readonly ConnectionError[]): ConnectionError {
   const others = failures.filter((failure) => failure !== first).map((failure) => `${formatAddress(failure.address)}: ${failure.reason}`)
   if (others.length === 0) return first
   return new ConnectionError({ ...first.details(), reason: `${first.reason} (also ${others.join('; ')})` })
-}
-
-async function within<T>(milliseconds: number, clock: Clock, promise: Promise<T>, late: () => unknown): Promise<T> {
-  const over = new AbortController()
-  const timer = clock.sleep(milliseconds, over.signal).then(
-    () => {
-      throw late()
-    },
-    () => promise,
-  )
-  try {
-    return await Promise.race([promise, timer])
-  } finally {
-    over.abort()
-    timer.catch(() => {})
-  }
 }

@@ -7,6 +7,8 @@ export interface Clock {
   now(): number
   /** Waits; rejects at once when the signal is aborted. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
+  /** Calls back later, unless the returned function is called before. */
+  after(milliseconds: number, callback: () => void): () => void
   /** 0 ≤ x < 1 */
   random(): number
 }
@@ -14,6 +16,10 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   sleep: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),
+  after: (milliseconds, callback) => {
+    const timer = setTimeout(callback, milliseconds)
+    return () => clearTimeout(timer)
+  },
   random: Math.random,
 }
 
@@ -43,7 +49,7 @@ export async function retrying<T>(options: RetryOptions, attempt: (failures: num
       return await attempt(failures, Math.max(1, until - clock.now()))
     } catch (error) {
       failures++
-      const wait = fullJitter(failures - 1, backoff, clock.random)
+      const wait = fullJitter(failures - 1, backoff, () => clock.random())
       if (failures >= options.attemptsFor(error) || clock.now() + wait >= until || options.signal?.aborted) throw error
       await clock.sleep(wait, options.signal).catch(() => {
         throw error
