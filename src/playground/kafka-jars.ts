@@ -93,8 +93,9 @@ function describe(version: string, folder: string, files: readonly string[]): Ka
 
 async function jarsIn(folder: string): Promise<string[]> {
   const files = await readdir(folder).catch(() => [])
-  // Other bindings would win over, or warn about, the one that we configure.
-  return files.filter((file) => file.endsWith('.jar') && !/^slf4j-(log4j12|reload4j)-/.test(file)).sort()
+  // The binding that we brought must be the only one: a second would win by chance, and warn.
+  const unwanted = files.some((file) => file.startsWith('slf4j-simple-')) ? /^slf4j-(log4j12|reload4j)-/ : /^$/
+  return files.filter((file) => file.endsWith('.jar') && !unwanted.test(file)).sort()
 }
 
 async function fetchJars(folder: string, options: JarsOptions, env: NodeJS.ProcessEnv): Promise<void> {
