@@ -1,3 +1,5 @@
+import { Errors } from '../protocol/errors.js'
+
 /**
  * What a partition's answer to Produce means. Only `landed` moves the position; everything else ends the copy session,
  * and alignment reads the truth from the logs.
@@ -16,31 +18,31 @@ export type AppendAnswer =
   /** Passing or operator-mendable: retried with back-off. */
   | 'retry'
 
-const ANSWERS: ReadonlyMap<number, AppendAnswer> = new Map([
-  [0, 'landed'],
-  [45, 'realign'], // OUT_OF_ORDER_SEQUENCE_NUMBER
-  [46, 'realign'], // DUPLICATE_SEQUENCE_NUMBER
-  [59, 'realign'], // UNKNOWN_PRODUCER_ID
-  [7, 'realign'], // REQUEST_TIMED_OUT
-  [19, 'realign'], // NOT_ENOUGH_REPLICAS
-  [20, 'realign'], // NOT_ENOUGH_REPLICAS_AFTER_APPEND
-  [100, 'moved'], // UNKNOWN_TOPIC_ID: recreated
-  [103, 'moved'], // INCONSISTENT_TOPIC_ID
-  [3, 'moved'], // UNKNOWN_TOPIC_OR_PARTITION
-  [5, 'moved'], // LEADER_NOT_AVAILABLE
-  [6, 'moved'], // NOT_LEADER_OR_FOLLOWER
-  [74, 'moved'], // FENCED_LEADER_EPOCH
-  [75, 'moved'], // UNKNOWN_LEADER_EPOCH
-  [56, 'moved'], // KAFKA_STORAGE_ERROR
-  [47, 'fenced'], // INVALID_PRODUCER_EPOCH
-  [90, 'fenced'], // PRODUCER_FENCED
-  [2, 'refused'], // CORRUPT_MESSAGE
-  [10, 'refused'], // MESSAGE_TOO_LARGE
-  [18, 'refused'], // RECORD_LIST_TOO_LARGE
-  [32, 'refused'], // INVALID_TIMESTAMP
-  [43, 'refused'], // UNSUPPORTED_FOR_MESSAGE_FORMAT
-  [76, 'refused'], // UNSUPPORTED_COMPRESSION_TYPE
-  [87, 'refused'], // INVALID_RECORD
+const ANSWERS: ReadonlyMap<number, AppendAnswer> = new Map<number, AppendAnswer>([
+  [Errors.NONE, 'landed'],
+  [Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, 'realign'],
+  [Errors.DUPLICATE_SEQUENCE_NUMBER, 'realign'],
+  [Errors.UNKNOWN_PRODUCER_ID, 'realign'],
+  [Errors.REQUEST_TIMED_OUT, 'realign'],
+  [Errors.NOT_ENOUGH_REPLICAS, 'realign'],
+  [Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, 'realign'],
+  [Errors.UNKNOWN_TOPIC_ID, 'moved'], // recreated
+  [Errors.INCONSISTENT_TOPIC_ID, 'moved'],
+  [Errors.UNKNOWN_TOPIC_OR_PARTITION, 'moved'],
+  [Errors.LEADER_NOT_AVAILABLE, 'moved'],
+  [Errors.NOT_LEADER_OR_FOLLOWER, 'moved'],
+  [Errors.FENCED_LEADER_EPOCH, 'moved'],
+  [Errors.UNKNOWN_LEADER_EPOCH, 'moved'],
+  [Errors.KAFKA_STORAGE_ERROR, 'moved'],
+  [Errors.INVALID_PRODUCER_EPOCH, 'fenced'],
+  [Errors.PRODUCER_FENCED, 'fenced'],
+  [Errors.CORRUPT_MESSAGE, 'refused'],
+  [Errors.MESSAGE_TOO_LARGE, 'refused'],
+  [Errors.RECORD_LIST_TOO_LARGE, 'refused'],
+  [Errors.INVALID_TIMESTAMP, 'refused'],
+  [Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, 'refused'],
+  [Errors.UNSUPPORTED_COMPRESSION_TYPE, 'refused'],
+  [Errors.INVALID_RECORD, 'refused'],
 ])
 
 /** The meaning of a Produce error code; codes not in the table are retried with back-off. */

@@ -1,4 +1,5 @@
 import type { Connection } from '../client/connection.js'
+import { ConnectionError } from '../client/errors.js'
 import { Produce } from '../protocol/api/produce.js'
 import type { RequestOf, ResponseOf } from '../protocol/schema.js'
 import type { PartitionCopy } from './partition-copy.js'
@@ -8,6 +9,8 @@ const MAX_REQUESTS = 5
 /** A request is closed once it holds this much, so that answers come back while the next one is written. */
 const MAX_REQUEST_BYTES = 2 << 20
 const PRODUCE_TIMEOUT_MS = 30_000
+/** A throttled lane looks again at least this often, since the rate may have been changed meanwhile. */
+const LOOK_AGAIN_MS = 200
 /** From this version on Produce names topics by id, which a recreated topic does not have (KIP-516). */
 const FIRST_VERSION_WITH_TOPIC_IDS = 13
 
@@ -93,6 +96,8 @@ export class AppendLane {
       .then(
         (response) => this.answered(sent, response),
         (error) => {
+          // Answers come in order: behind one that is late everything else on this connection is late too.
+          if (error instanceof ConnectionError && error.kind === 'timeout') void this.connection.close()
           for (const { copy, batch } of sent) copy.unanswered(batch.step, batch.slab, error)
         },
       )
@@ -119,10 +124,13 @@ export class AppendLane {
 
   private pumpLater(milliseconds: number): void {
     if (this.timer !== undefined) return
-    this.timer = setTimeout(() => {
-      this.timer = undefined
-      this.pump()
-    }, milliseconds)
+    this.timer = setTimeout(
+      () => {
+        this.timer = undefined
+        this.pump()
+      },
+      Math.min(milliseconds, LOOK_AGAIN_MS),
+    )
   }
 
   private abandon(): void {

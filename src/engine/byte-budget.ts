@@ -37,9 +37,9 @@ export class ByteBudget {
     return this.used < this.limit / 2
   }
 
-  /** Resolves once less than half of the budget is in use. */
-  async whenOpen(): Promise<void> {
-    while (!this.open) await new Promise<void>((resolve) => this.waiting.push(resolve))
+  /** Resolves once less than half of the budget is in use, or at {@link wakeAll} if `givenUp` says so. */
+  async whenOpen(givenUp: () => boolean = () => false): Promise<void> {
+    while (!this.open && !givenUp()) await new Promise<void>((resolve) => this.waiting.push(resolve))
   }
 
   take(bytes: number): void {
@@ -48,7 +48,10 @@ export class ByteBudget {
 
   release(bytes: number): void {
     this.used -= bytes
-    if (!this.open) return
+    if (this.open) this.wakeAll()
+  }
+
+  wakeAll(): void {
     const waiting = this.waiting
     this.waiting = []
     for (const wake of waiting) wake()

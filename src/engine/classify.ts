@@ -1,10 +1,22 @@
 import { ConnectionError } from '../client/errors.js'
-import { KafkaError } from '../protocol/errors.js'
+import { Errors, KafkaError } from '../protocol/errors.js'
 import { Fenced, PartitionFailure } from './errors.js'
 import type { CopyEnd } from './partition-copy.js'
 
 /** Codes that say our picture of leaders, epochs or topics is old. */
-const STALE_METADATA = new Set([3, 5, 6, 9, 72, 74, 75, 100, 103])
+export const STALE_METADATA: ReadonlySet<number> = new Set([
+  Errors.UNKNOWN_TOPIC_OR_PARTITION,
+  Errors.LEADER_NOT_AVAILABLE,
+  Errors.NOT_LEADER_OR_FOLLOWER,
+  Errors.REPLICA_NOT_AVAILABLE,
+  Errors.KAFKA_STORAGE_ERROR,
+  Errors.LISTENER_NOT_FOUND,
+  Errors.FENCED_LEADER_EPOCH,
+  Errors.UNKNOWN_LEADER_EPOCH,
+  Errors.OFFSET_NOT_AVAILABLE,
+  Errors.UNKNOWN_TOPIC_ID,
+  Errors.INCONSISTENT_TOPIC_ID,
+])
 
 /** What an error on one side means for the partition. Whatever is not known to be a verdict is retried, and visible. */
 export function classify(error: unknown, side: 'source' | 'destination'): CopyEnd {

@@ -23,11 +23,12 @@ export class DestinationLink {
   /** The lane to a leader. Partitions of one fetcher share one, so that their order holds. Throws ConnectionError. */
   async lane(brokerId: number, index: number): Promise<AppendLane> {
     const key = `${brokerId}/${index}`
-    const known = await this.lanes.get(key)?.catch(() => undefined)
-    if (known?.open) return known
-    const current = this.lanes.get(key)
-    // Somebody else may have opened a new one while we looked.
-    if (current !== undefined && (await current.catch(() => undefined))?.open) return current
+    for (let current = this.lanes.get(key); current !== undefined; current = this.lanes.get(key)) {
+      const lane = await current.catch(() => undefined)
+      if (lane?.open) return lane
+      // Somebody else may have opened a new one while we looked.
+      if (this.lanes.get(key) === current) this.lanes.delete(key)
+    }
     const opened = this.cluster
       .dedicated(brokerId, { clientId: `${this.clientId}-append-${index}` })
       .then((connection) => new AppendLane(connection, this.mayAppend))

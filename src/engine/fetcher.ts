@@ -1,7 +1,9 @@
 import type { Connection } from '../client/connection.js'
 import { Fetch } from '../protocol/api/fetch.js'
-import type { RequestOf, ResponseOf } from '../protocol/schema.js'
+import { Errors, kafkaError } from '../protocol/errors.js'
+import { NO_UUID, type RequestOf, type ResponseOf } from '../protocol/schema.js'
 import { type ByteBudget, Slab } from './byte-budget.js'
+import { STALE_METADATA } from './classify.js'
 import { type FetchChange, type FetchPosition, FetchSession } from './fetch-session.js'
 import type { CopyEnd, PartitionCopy } from './partition-copy.js'
 
@@ -14,9 +16,11 @@ const PARTITION_MAX_BYTES = 2 << 20
 const FETCH_TIMEOUT_MS = 15_000
 const FIRST_VERSION_WITH_TOPIC_IDS = 13
 
-const SESSION_LOST = new Set([70, 71, 106]) // FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH, FETCH_SESSION_TOPIC_ID_ERROR
-const MOVED = new Set([3, 5, 6, 9, 56, 72, 74, 75, 78, 100, 103])
-const OFFSET_OUT_OF_RANGE = 1
+const SESSION_LOST: ReadonlySet<number> = new Set([
+  Errors.FETCH_SESSION_ID_NOT_FOUND,
+  Errors.INVALID_FETCH_SESSION_EPOCH,
+  Errors.FETCH_SESSION_TOPIC_ID_ERROR,
+])
 
 /**
  * One long-polling loop against one source leader, on its own connection and fetch session, for partitions that all go
@@ -29,6 +33,8 @@ export class Fetcher {
   private running: Promise<void> | undefined
   private wake: (() => void) | undefined
   private closed = false
+  /** How long the broker will hold back its next answer, for a quota's sake. */
+  private throttledMs = 0
 
   constructor(
     private readonly connect: () => Promise<Connection>,
@@ -38,6 +44,10 @@ export class Fetcher {
 
   /** Copies the partition until its session is over. */
   add(copy: PartitionCopy): void {
+    if (this.closed) {
+      copy.finish(CLOSED)
+      return
+    }
     this.copies.add(copy)
     void copy.whenOver().then(() => this.copies.delete(copy))
     this.wake?.()
@@ -55,6 +65,7 @@ export class Fetcher {
   async close(): Promise<void> {
     this.closed = true
     this.wake?.()
+    this.budget.wakeAll()
     await this.connection?.close()
     await this.running
   }
@@ -63,12 +74,12 @@ export class Fetcher {
     this.budget.addFetcher()
     try {
       while (!this.closed && this.copies.size > 0) {
-        await this.budget.whenOpen()
-        await this.round()
+        await this.budget.whenOpen(() => this.closed)
+        if (!this.closed) await this.round()
       }
+      this.end(CLOSED)
     } catch (error) {
-      const end = this.classify(error)
-      for (const copy of this.copies) copy.finish(end)
+      this.end(this.classify(error))
     } finally {
       this.budget.removeFetcher()
       this.session.reset()
@@ -78,26 +89,34 @@ export class Fetcher {
     }
   }
 
+  /** Those that drain need no source any more. */
+  private end(end: CopyEnd): void {
+    for (const copy of this.copies) if (!copy.isDraining) copy.finish(end)
+  }
+
   private async round(): Promise<void> {
     const wanted = [...this.copies].filter((copy) => copy.wantsData)
     if (wanted.length === 0) return this.pause()
     if (this.connection === undefined || !this.connection.open) {
       this.session.reset()
       this.connection = await this.connect()
+      if (this.closed) return
     }
+    // A source that was upgraded from before 2.8 may not have given its topics ids yet.
+    const byId = this.connection.versionOf(Fetch) >= FIRST_VERSION_WITH_TOPIC_IDS && wanted.every(hasTopicId)
+    const timeoutMs = FETCH_TIMEOUT_MS + this.throttledMs
     const change = this.session.next(wanted.map(positionOf))
     const held = wanted.length < this.copies.size
     const response = await this.connection.send(
       Fetch,
       fetchRequest(change, held ? BUSY_WAIT_MS : IDLE_WAIT_MS, this.budget.fetchMaxBytes),
-      {
-        timeoutMs: FETCH_TIMEOUT_MS,
-      },
+      byId ? { timeoutMs } : { timeoutMs, maxVersion: FIRST_VERSION_WITH_TOPIC_IDS - 1 },
     )
+    this.throttledMs = response.throttleTimeMs
     if (SESSION_LOST.has(response.errorCode)) return this.session.reset()
-    if (response.errorCode !== 0) throw new Error(`the source answers Fetch with error ${response.errorCode}`)
+    if (response.errorCode !== 0) throw kafkaError(response.errorCode)
     this.session.answered(response.sessionId)
-    this.deliver(response, wanted, this.connection.versionOf(Fetch) >= FIRST_VERSION_WITH_TOPIC_IDS)
+    this.deliver(response, wanted, byId)
   }
 
   /** Every partition is full or draining: a turn of the event loop per check would be a busy loop. */
@@ -139,6 +158,8 @@ export class Fetcher {
         const end = endOf(answer, copy)
         if (end !== undefined) copy.finish(end)
         else copy.fetched({ ...answer, abortedTransactions: answer.abortedTransactions ?? [] }, slab)
+        // A broker without sessions fills its answer in the order of the request.
+        if (answer.records.length > 0 && this.copies.delete(copy)) this.copies.add(copy)
       }
     } finally {
       slab.release()
@@ -157,11 +178,15 @@ function endOf(answer: Answer, copy: PartitionCopy): CopyEnd | undefined {
     }
   }
   if (answer.errorCode === 0) return undefined
-  if (answer.errorCode === OFFSET_OUT_OF_RANGE)
+  if (answer.errorCode === Errors.OFFSET_OUT_OF_RANGE)
     return { kind: 'realign', reason: `offset ${copy.fetchOffset} is out of the source's range` }
-  const reason = `the source answers Fetch with error ${answer.errorCode}`
-  return MOVED.has(answer.errorCode) ? { kind: 'moved', side: 'source', reason } : { kind: 'retry', reason }
+  const reason = `source: ${kafkaError(answer.errorCode).message}`
+  return STALE_METADATA.has(answer.errorCode) ? { kind: 'moved', side: 'source', reason } : { kind: 'retry', reason }
 }
+
+const CLOSED: CopyEnd = { kind: 'realign', reason: 'the link to the source was closed' }
+
+const hasTopicId = (copy: PartitionCopy) => copy.start.sourceTopicId !== NO_UUID
 
 const positionOf = (copy: PartitionCopy): FetchPosition => ({
   topic: copy.start.topic,

@@ -43,11 +43,12 @@ export class StatusBook {
     return this.current
   }
 
-  /** Changes the status in memory and writes it. `since` follows the state. */
+  /** Writes the changed status; if that fails, nothing has changed. `since` follows the state. */
   async update(change: Partial<PartitionStatus>): Promise<void> {
     const { ownerEpoch, owner } = this.identity()
     const since = change.state === undefined || change.state === this.current.state ? this.current.since : this.now()
-    this.current = { ...this.current, ...change, ownerEpoch, owner, since }
-    await this.write(this.current)
+    const next = { ...this.current, ...change, ownerEpoch, owner, since }
+    await this.write(next)
+    this.current = next
   }
 }
