@@ -115,7 +115,8 @@ async function checkPartition(source: Cluster, destination: Cluster, compared: C
     )
   }
   // The first offset both still have.
-  const from = other.logStartOffset < own.logStartOffset ? own.logStartOffset : other.logStartOffset
+  let from = own.logStartOffset
+  if (from < other.logStartOffset) from = other.logStartOffset
   if (from >= own.highWatermark) {
     throw otherData(
       topic,

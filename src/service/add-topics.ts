@@ -2,13 +2,14 @@ import type { Cluster } from '../client/cluster.js'
 import { KeyedLog } from '../client/keyed-log.js'
 import type { TopicMetadata } from '../client/metadata.js'
 import { mirrorConfigOf } from '../mirror/config.js'
-import { failure, usageError } from '../mirror/errors.js'
+import { failure, MirrorError, usageError } from '../mirror/errors.js'
 import { isLiteral, parsePattern } from '../mirror/filters.js'
 import { isActive, MirrorState } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
 import { selectTopics } from '../mirror/selection.js'
 import type { TopicSpec } from '../mirror/state.js'
 import { STATE_TOPIC } from '../mirror/state-topic.js'
+import { Errors, KafkaError } from '../protocol/errors.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { uuidToBase64 } from '../protocol/uuid.js'
 import { checkExisting, checkNoLoop, checkNotTaken, checkSourceTopic } from './add-checks.js'
@@ -156,24 +157,35 @@ const SEE = 'Names are case-sensitive; topics without the right to DESCRIBE are 
 
 /** One topic from check to record. Never throws: one topic's error is no other's. */
 async function addOne(addition: Addition, topic: string): Promise<TopicResult<AddedTopic>> {
-  const { mirror, context, options } = addition
-  try {
-    const plan = await about(sourceOf(mirror.name), `topic ${topic} could not be added`, () => planTopic(addition, topic))
-    const topicId = options.dryRun || plan.how === 'unchanged' ? plan.here?.topicId : await addPlanned(context, addition, plan)
-    return {
-      topic,
-      mirror: mirror.name,
-      ok: true,
-      partitions: plan.there.partitions.length,
-      sourceTopicId: shown(plan.there.topicId) ?? '',
-      destinationTopicId: shown(topicId),
-      how: plan.how,
-      fastForward: plan.fastForward,
+  const { mirror } = addition
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return { topic, mirror: mirror.name, ok: true, ...(await planAndAdd(addition, topic)) }
+    } catch (error) {
+      // Somebody else created it since we looked: look again, at the mirrors too.
+      if (isExisting(error) && attempt < ATTEMPTS) continue
+      return { topic, mirror: mirror.name, ok: false, error: toMirrorError(error, DESTINATION, `topic ${topic} could not be added`) }
     }
-  } catch (error) {
-    return { topic, mirror: mirror.name, ok: false, error: toMirrorError(error, DESTINATION, `topic ${topic} could not be added`) }
   }
 }
+
+async function planAndAdd(addition: Addition, topic: string): Promise<AddedTopic> {
+  const { mirror, context, options } = addition
+  const plan = await about(sourceOf(mirror.name), `topic ${topic} could not be added`, () => planTopic(addition, topic))
+  const topicId = options.dryRun || plan.how === 'unchanged' ? plan.here?.topicId : await addPlanned(context, addition, plan)
+  return {
+    partitions: plan.there.partitions.length,
+    sourceTopicId: shown(plan.there.topicId) ?? '',
+    destinationTopicId: shown(topicId),
+    how: plan.how,
+    fastForward: plan.fastForward,
+  }
+}
+
+const ATTEMPTS = 3
+
+const isExisting = (error: unknown): boolean =>
+  error instanceof MirrorError && error.cause instanceof KafkaError && error.cause.code === Errors.TOPIC_ALREADY_EXISTS
 
 const shown = (topicId: string | undefined) => (topicId === undefined || topicId === NO_UUID ? undefined : uuidToBase64(topicId))
 
