@@ -4,18 +4,19 @@ import { LeaveGroup } from '../protocol/api/leave-group.js'
 import { OffsetCommit } from '../protocol/api/offset-commit.js'
 import { OffsetFetch } from '../protocol/api/offset-fetch.js'
 import { SyncGroup } from '../protocol/api/sync-group.js'
-import { kafkaError } from '../protocol/errors.js'
+import { Errors, kafkaError } from '../protocol/errors.js'
 import type { Cluster } from './cluster.js'
 import { decodeAssignment, decodeOwned, encodeAssignment, encodeSubscription } from './consumer-protocol.js'
 
 const PROTOCOL_TYPE = 'consumer'
-const REBALANCE_IN_PROGRESS = 27
-const MEMBER_ID_REQUIRED = 79
-/** The group no longer knows us: UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION, FENCED_INSTANCE_ID. */
-const EXPELLED = new Set([25, 22, 82])
+/** The group no longer knows us, or has moved on without us. */
+const EXPELLED: ReadonlySet<number> = new Set([Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION, Errors.FENCED_INSTANCE_ID])
 
-/** COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR. */
-const NOT_THE_COORDINATOR = new Set([14, 15, 16])
+const NOT_THE_COORDINATOR: ReadonlySet<number> = new Set([
+  Errors.COORDINATOR_LOAD_IN_PROGRESS,
+  Errors.COORDINATOR_NOT_AVAILABLE,
+  Errors.NOT_COORDINATOR,
+])
 
 /** Who holds which partitions, as the member that computes the assignment sees it. */
 export interface GroupMemberClaim {
@@ -80,7 +81,7 @@ export class GroupMembership {
     this.stopping = true
     this.wake?.()
     await this.running
-    await this.options.released(this.owned)
+    await this.whileBeating(this.options.released(this.owned))
     this.owned = []
     if (this.memberId === '') return
     await this.request(LeaveGroup, {
@@ -92,6 +93,8 @@ export class GroupMembership {
 
   /** Commits offsets as a member; Kafka refuses them from a member or generation that is not the current one. Throws KafkaError. */
   async commit(offsets: ReadonlyMap<number, bigint>): Promise<void> {
+    // Kafka takes it as a commit from outside, and allows that while the group is empty.
+    if (this.generation < 0) throw kafkaError(Errors.UNKNOWN_MEMBER_ID)
     const response = await this.request(OffsetCommit, {
       groupId: this.options.groupId,
       generationIdOrMemberEpoch: this.generation,
@@ -132,8 +135,8 @@ export class GroupMembership {
         await this.stay()
       } catch (error) {
         this.options.failed(error)
-        if (!this.alive) this.forget()
-        await this.pause(Math.min(5_000, 200 * 2 ** attempts++) * (0.5 + Math.random() / 2))
+        if (!this.alive && this.generation >= 0) this.forget(true)
+        await this.pause(Math.min(5_000, 200 * 2 ** attempts++) * (0.5 + Math.random() / 2), () => this.stopping)
       }
     }
   }
@@ -151,7 +154,7 @@ export class GroupMembership {
       protocolName: this.options.protocolName,
       assignments,
     })
-    if (synced.errorCode === REBALANCE_IN_PROGRESS) return
+    if (synced.errorCode === Errors.REBALANCE_IN_PROGRESS && !this.stopping) return this.join()
     this.check(synced.errorCode)
     this.confirmedAt = sentAt
     const assigned = decodeAssignment(synced.assignment).flatMap((entry) => entry.partitions)
@@ -175,7 +178,7 @@ export class GroupMembership {
         },
         rebalanceTimeoutMs + 5_000,
       )
-      if (response.errorCode === MEMBER_ID_REQUIRED) {
+      if (response.errorCode === Errors.MEMBER_ID_REQUIRED) {
         this.memberId = response.memberId
         continue
       }
@@ -184,7 +187,6 @@ export class GroupMembership {
       // Others may have waited for this join: partitions that were ours are safe only if our session lasted until now.
       if (!this.alive && this.owned.length > 0 && this.now() - sentAt > sessionTimeoutMs) this.drop()
       this.generation = response.generationId
-      this.confirmedAt = this.now()
       return response
     }
   }
@@ -205,46 +207,76 @@ export class GroupMembership {
     const released = this.owned.filter((partition) => !assigned.includes(partition))
     const acquired = assigned.filter((partition) => !this.owned.includes(partition))
     this.owned = assigned.filter((partition) => this.owned.includes(partition))
-    if (released.length > 0) await this.options.released(released)
-    if (acquired.length > 0) {
-      await this.options.acquired(acquired)
+    if (released.length > 0) await this.whileBeating(this.options.released(released))
+    if (acquired.length > 0 && !this.stopping) {
+      const { generation } = this
+      await this.whileBeating(this.options.acquired(acquired))
+      if (this.generation !== generation) {
+        this.options.lost(acquired)
+        throw new Error('the group moved on while partitions were taken up')
+      }
       this.owned = [...this.owned, ...acquired]
     }
     // What was let go is handed out in a second round.
-    if (released.length > 0) await this.join()
+    if (released.length > 0 && !this.stopping) await this.join()
+  }
+
+  /** Keeps the session alive during work that may take longer than it. */
+  private async whileBeating(work: Promise<void>): Promise<void> {
+    let over = false
+    const ends = () => {
+      over = true
+      this.wake?.()
+    }
+    work.then(ends, ends)
+    while (!over) {
+      await this.pause(this.options.heartbeatIntervalMs, () => over)
+      // Whatever it says is said again by the next one, when there is time to act on it.
+      if (!over) await this.heartbeat().catch(this.options.failed)
+    }
+    await work
   }
 
   /** Heartbeats until the group rebalances; returns to join again. */
   private async stay(): Promise<void> {
     while (!this.stopping) {
-      await this.pause(this.options.heartbeatIntervalMs)
+      await this.pause(this.options.heartbeatIntervalMs, () => this.stopping)
       if (this.stopping) return
-      // The coordinator's session starts anew when it handles the heartbeat, which is never before we sent it.
-      const sentAt = this.now()
-      const response = await this.request(Heartbeat, {
-        groupId: this.options.groupId,
-        generationId: this.generation,
-        memberId: this.memberId,
-      }).catch((error) => {
-        if (!this.alive) throw error
-        return undefined
-      })
-      if (response === undefined) continue
-      if (response.errorCode !== REBALANCE_IN_PROGRESS) this.check(response.errorCode)
-      this.confirmedAt = sentAt
-      if (response.errorCode === REBALANCE_IN_PROGRESS) return
+      const rebalancing = await this.heartbeat()
+      if (rebalancing) return
     }
+  }
+
+  /** True if the group rebalances. Throws KafkaError when expelled; what is merely lost on the way, only once the session has run out. */
+  private async heartbeat(): Promise<boolean> {
+    const { generation } = this
+    // The coordinator's session starts anew when it handles the heartbeat, which is never before we sent it.
+    const sentAt = this.now()
+    const response = await this.request(Heartbeat, {
+      groupId: this.options.groupId,
+      generationId: generation,
+      memberId: this.memberId,
+    }).catch((error) => {
+      if (!this.alive) throw error
+      return undefined
+    })
+    // Answered for another generation: a commit has found out in the meantime that we were expelled.
+    if (response === undefined || generation !== this.generation) return generation !== this.generation
+    if (response.errorCode !== Errors.REBALANCE_IN_PROGRESS) this.check(response.errorCode)
+    this.confirmedAt = sentAt
+    return response.errorCode === Errors.REBALANCE_IN_PROGRESS
   }
 
   private check(errorCode: number): void {
     if (errorCode === 0) return
     if (NOT_THE_COORDINATOR.has(errorCode)) this.cluster.forgetCoordinator('group', this.options.groupId)
-    if (EXPELLED.has(errorCode)) this.forget()
+    if (EXPELLED.has(errorCode)) this.forget(errorCode === Errors.ILLEGAL_GENERATION)
     throw kafkaError(errorCode)
   }
 
-  private forget(): void {
-    this.memberId = ''
+  /** With an old generation we are still a member; a new id would make the group wait for the old one's session to run out. */
+  private forget(keepMember = false): void {
+    if (!keepMember) this.memberId = ''
     this.generation = -1
     this.drop()
   }
@@ -266,7 +298,8 @@ export class GroupMembership {
     })
   }
 
-  private async pause(milliseconds: number): Promise<void> {
+  private async pause(milliseconds: number, over: () => boolean): Promise<void> {
+    if (over()) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, milliseconds)
       this.wake = () => {

@@ -51,7 +51,12 @@ export async function runMirrors(options: RunMirrorsOptions): Promise<Runner> {
       bufferBytes: options.bufferBytes ?? DEFAULT_BUFFER_BYTES,
       openSource: (mirror, source) => new Cluster(clientConfigOf(source, { clientId: `kafka-mirrors-${mirror}` }).config),
     })
-    await runner.start()
+    try {
+      await runner.start()
+    } catch (error) {
+      await destination.close()
+      throw error
+    }
     return runner
   } catch (error) {
     await destination.close()
