@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Cluster } from '../../src/client/cluster.js'
-import { clientConfigOf } from '../../src/client/config.js'
+import { type ClientConfig, clientConfigOf } from '../../src/client/config.js'
 import { openConnection } from '../../src/client/connection.js'
 import { ConnectionError } from '../../src/client/errors.js'
 import { Metadata } from '../../src/protocol/index.js'
@@ -21,32 +21,36 @@ const LISTENERS: readonly SecuredListener[] = ['PLAINTEXT', 'SSL', 'MTLS', 'SASL
 const MECHANISMS: readonly Mechanism[] = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512']
 const SASL_LISTENERS = LISTENERS.filter((listener) => listener.startsWith('SASL'))
 
+/** So short that every connection of these tests which lives longer must log in again. */
+const SESSION_MS = 3_000
+
 type Settings = Readonly<Record<string, string>>
 
-describe.each(['4.4.0', '3.9.1'])('Kafka %s', (version) => {
+function configFor(secured: SecuredBroker, listener: SecuredListener, settings: Settings): ClientConfig {
+  const reach = { 'bootstrap.servers': secured.bootstrap(listener), 'socket.connection.setup.timeout.ms': '5000' }
+  return clientConfigOf(new Map(Object.entries({ ...reach, ...settings }))).config
+}
+
+async function askClusterId(config: ClientConfig): Promise<string> {
+  const cluster = new Cluster(config)
+  try {
+    // The second is asked on a connection to the advertised address.
+    await cluster.broker((await cluster.brokers())[0]!.id, Metadata, { topics: [] })
+    return await cluster.clusterId()
+  } finally {
+    await cluster.close()
+  }
+}
+
+describe('Kafka 4.4.0', () => {
   let secured: SecuredBroker
   beforeAll(async () => {
-    secured = await startSecuredBroker({ version })
+    secured = await startSecuredBroker({ version: '4.4.0', reauthenticateMs: SESSION_MS })
   })
   afterAll(() => secured?.close())
 
-  const configOf = (listener: SecuredListener, settings: Settings) =>
-    clientConfigOf(
-      new Map(
-        Object.entries({ 'bootstrap.servers': secured.bootstrap(listener), 'socket.connection.setup.timeout.ms': '5000', ...settings }),
-      ),
-    ).config
-
-  async function clusterId(listener: SecuredListener, settings: Settings): Promise<string> {
-    const cluster = new Cluster(configOf(listener, settings))
-    try {
-      // The second is asked on a connection to the advertised address.
-      await cluster.broker((await cluster.brokers())[0]!.id, Metadata, { topics: [] })
-      return await cluster.clusterId()
-    } finally {
-      await cluster.close()
-    }
-  }
+  const configOf = (listener: SecuredListener, settings: Settings) => configFor(secured, listener, settings)
+  const clusterId = (listener: SecuredListener, settings: Settings) => askClusterId(configOf(listener, settings))
 
   async function refusal(listener: SecuredListener, settings: Settings): Promise<ConnectionError> {
     const error = await clusterId(listener, settings).then(
@@ -161,27 +165,12 @@ describe.each(['4.4.0', '3.9.1'])('Kafka %s', (version) => {
     for (const secret of [USERS.bob, secured.files.clientKeyPassword, keyLine]) expect(printed).not.toContain(secret)
     expect(printed).toContain('[hidden]')
   })
-})
 
-describe('sessions that end after three seconds', () => {
-  let secured: SecuredBroker
-  beforeAll(async () => {
-    secured = await startSecuredBroker({
-      reauthenticateMs: 3_000,
-      properties: { 'listener.name.sasl_ssl.sasl.enabled.mechanisms': 'SCRAM-SHA-256,SCRAM-SHA-512' },
-    })
-  })
-  afterAll(() => secured?.close())
-
-  test.each(MECHANISMS)('%s connections log in again by themselves, busy or idle', { timeout: 30_000 }, async (mechanism) => {
-    const properties = {
-      'bootstrap.servers': secured.bootstrap('SASL_PLAINTEXT'),
-      ...javaClientProperties(secured.files, 'SASL_PLAINTEXT', { mechanism }),
-    }
-    const { config } = clientConfigOf(new Map(Object.entries(properties)))
+  test.concurrent.each(MECHANISMS)('%s sessions are renewed on busy and on idle connections', { timeout: 60_000 }, async (mechanism) => {
+    const config = configOf('SASL_PLAINTEXT', settingsOf('SASL_PLAINTEXT', { mechanism }))
     const busy = await openConnection(config.bootstrapServers[0]!, config)
     const idle = await openConnection(config.bootstrapServers[0]!, config)
-    const until = performance.now() + 7_500
+    const until = performance.now() + 2.5 * SESSION_MS
     let answered = 0
     while (performance.now() < until) {
       // Several in flight, as the engine sends them.
@@ -193,11 +182,36 @@ describe('sessions that end after three seconds', () => {
     expect([busy.open, idle.open]).toEqual([true, true])
     await Promise.all([busy.close(), idle.close()])
   })
-  test('a mechanism the listener does not offer', async () => {
-    const properties = { 'bootstrap.servers': secured.bootstrap('SASL_SSL'), ...javaClientProperties(secured.files, 'SASL_SSL') }
-    const { config } = clientConfigOf(new Map(Object.entries(properties)))
-    const error = await openConnection(config.bootstrapServers[0]!, config).catch((caught) => caught)
-    expect(error).toMatchObject({ kind: 'authentication', advice: 'set sasl.mechanism to one that it offers' })
-    expect(error.reason).toMatch(/^the broker does not offer PLAIN, it offers SCRAM-SHA-(256, SCRAM-SHA-512|512, SCRAM-SHA-256)$/)
+})
+
+describe('Kafka 3.9.1', () => {
+  let secured: SecuredBroker
+  beforeAll(async () => {
+    const properties = { 'listener.name.sasl_ssl.sasl.enabled.mechanisms': 'SCRAM-SHA-256,SCRAM-SHA-512' }
+    secured = await startSecuredBroker({ version: '3.9.1', properties })
+  })
+  afterAll(() => secured?.close())
+
+  test.each([
+    ['PLAINTEXT', 'PLAIN'],
+    ['MTLS', 'PLAIN'],
+    ['SASL_PLAINTEXT', 'PLAIN'],
+    ['SASL_PLAINTEXT', 'SCRAM-SHA-512'],
+    ['SASL_SSL', 'SCRAM-SHA-256'],
+    ['SASL_SSL', 'SCRAM-SHA-512'],
+  ] as const)('%s with %s', async (listener, mechanism) => {
+    const settings = javaClientProperties(secured.files, listener, { mechanism, user: 'alice' })
+    expect(await askClusterId(configFor(secured, listener, settings))).toBe(secured.broker.clusterId)
+  })
+
+  test('wrong password, and a mechanism the listener does not offer', async () => {
+    const refused = (mechanism: Mechanism, password?: string) =>
+      askClusterId(configFor(secured, 'SASL_SSL', javaClientProperties(secured.files, 'SASL_SSL', { mechanism, password }))).catch(
+        (error) => error,
+      )
+    expect(await refused('SCRAM-SHA-256', 'wrong')).toMatchObject({ kind: 'authentication' })
+    const unknown = await refused('PLAIN')
+    expect(unknown).toMatchObject({ kind: 'authentication', advice: 'set sasl.mechanism to one that it offers' })
+    expect(unknown.reason).toMatch(/^the broker does not offer PLAIN, it offers SCRAM-SHA-(256, SCRAM-SHA-512|512, SCRAM-SHA-256)$/)
   })
 })
