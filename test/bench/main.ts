@@ -72,7 +72,7 @@ class Bench {
 
   private async profile(workload: Workload, ends: readonly bigint[]): Promise<void> {
     await this.attempt(`${workload.name} profile`, async () => {
-      const profileDir = join(this.context.tools.workDir, `profile-${workload.name}`)
+      const profileDir = join(this.options.keep ?? this.context.tools.workDir, `profile-${workload.name}`)
       const job = { ...this.job(workload.name, workload.partitions, workload.compression), profileDir }
       await measureCopy(workload, 'ours', 0, job, ends, this.context)
       this.report.profiles.push({ workload: workload.name, shares: sharesOf(profileDir) })

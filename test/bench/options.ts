@@ -13,6 +13,8 @@ export interface BenchOptions {
   readonly records: number | undefined
   readonly seconds: number
   readonly profile: boolean
+  /** Where CPU profiles are kept; undefined: thrown away. */
+  readonly keep: string | undefined
   readonly json: boolean
 }
 
@@ -23,6 +25,7 @@ export const USAGE = `npm run bench -- [flags]
   --records N       instead of each workload's own number
   --seconds N       of each latency rate and of the idle runner (default 10)
   --no-profile      without the extra pass that shows whose CPU time ours is
+  --keep DIR        keeps the CPU profiles there, one folder a workload
   --json            one JSON object on stdout`
 
 /** @throws Error with a sentence */
@@ -36,6 +39,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
       records: { type: 'string' },
       seconds: { type: 'string', default: '10' },
       'no-profile': { type: 'boolean', default: false },
+      keep: { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -48,6 +52,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     records: values.records === undefined ? undefined : positive('--records', values.records),
     seconds: positive('--seconds', values.seconds),
     profile: !values['no-profile'],
+    keep: values.keep,
     json: values.json,
   }
 }
