@@ -10,7 +10,7 @@ import type { Column } from './table.js'
 import { processTerminal, type Terminal, wantsColour, whenAborted } from './terminal.js'
 
 /** What commands need of {@link MirrorAdmin}; tests hand in an object. */
-export type Admin = Omit<MirrorAdmin, 'properties'>
+export type Admin = Omit<MirrorAdmin, 'unknownProperties'>
 
 /** A verb: what the module of a command exports by default. */
 export type CommandClass = new (argv: string[], config: Config) => BaseCommand

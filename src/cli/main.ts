@@ -29,15 +29,16 @@ export async function main(argv: readonly string[], program: Program): Promise<v
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.done)
   })
+  const debug = argv.includes('--debug')
+  // A bug, not an answer: whatever state it leaves cannot be trusted, and the source of truth is elsewhere.
+  process.on('uncaughtException', (error) => process.exit(complain(error, debug)))
   let exitCode: number = EXIT.done
   try {
     await dispatch(program.spelling === 'kip' ? rewriteKipArguments(argv) : [...argv], program, interruption)
     if (interruption.aborted && interruption.reason === 'SIGINT') exitCode = EXIT.interrupted
   } catch (error) {
-    const report = reportError(error)
-    exitCode = error instanceof InterruptedError && interruption.reason === 'SIGTERM' ? EXIT.terminated : report.exitCode
-    if (report.line !== undefined) process.stderr.write(`kafka-mirrors: ${report.line}\n`)
-    if (argv.includes('--debug') && error instanceof Error && report.line !== undefined) process.stderr.write(`${stackOf(error)}\n`)
+    exitCode = complain(error, debug)
+    if (error instanceof InterruptedError && interruption.reason === 'SIGTERM') exitCode = EXIT.terminated
   }
   // What is still in the pipe has to get out before the process ends; sockets left open must not keep it.
   await Promise.all([flushed(process.stdout), flushed(process.stderr)])
@@ -63,6 +64,14 @@ async function dispatch(argv: string[], program: Program, signal: AbortSignal): 
   const { default: Verb } = await program.loadCommand(verb.name)
   Verb.id = verb.name
   await new Verb(rest, config).execute({ terminal: processTerminal(signal) })
+}
+
+/** Says what went wrong, in one line without `debug`. @returns the exit code */
+function complain(error: unknown, debug: boolean): number {
+  const { line, exitCode } = reportError(error)
+  if (line !== undefined) process.stderr.write(`kafka-mirrors: ${line}\n`)
+  if (line !== undefined && debug && error instanceof Error) process.stderr.write(`${stackOf(error)}\n`)
+  return exitCode
 }
 
 function unknownVerb(word: string): Error {

@@ -124,7 +124,7 @@ describe.each<[Spelling]>([['kip'], ['verbs']])("the KIP's session, spelled as %
     const runner = running.at(-1)!
     runner.child.kill('SIGTERM')
     const { exitCode, stdout, stderr } = await runner.ended
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' })
+    expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: '' })
     const logged = stderr
       .trim()
       .split('\n')
