@@ -2,7 +2,13 @@ import type { MirrorConfig } from '../mirror/config.js'
 
 /** What both logs say about one partition, read just now. */
 export interface LogPositions {
-  readonly source: { readonly logStartOffset: bigint; readonly lastStableOffset: bigint; readonly highWatermark: bigint }
+  readonly source: {
+    readonly logStartOffset: bigint
+    /** First offset the source can still give: its log start may lie inside a batch, which is given whole. */
+    readonly firstOffset: bigint
+    readonly lastStableOffset: bigint
+    readonly highWatermark: bigint
+  }
   readonly destination: { readonly logStartOffset: bigint; readonly logEndOffset: bigint }
 }
 
@@ -44,8 +50,8 @@ export const ALIGNMENT: readonly Row[] = [
   },
   {
     name: 'first time, source starts above an empty destination',
-    when: (f) => !f.everMirrored && isEmpty(f) && f.destination.logEndOffset < f.source.logStartOffset,
-    decide: (f) => ({ kind: 'fast-forward', target: f.source.logStartOffset }),
+    when: (f) => !f.everMirrored && isEmpty(f) && f.destination.logEndOffset < f.source.firstOffset,
+    decide: (f) => ({ kind: 'fast-forward', target: f.source.firstOffset }),
   },
   {
     name: 'destination is ahead of the source',
@@ -57,19 +63,19 @@ export const ALIGNMENT: readonly Row[] = [
   },
   {
     name: 'retention overtook the mirror, gaps are recorded',
-    when: (f) => f.destination.logEndOffset < f.source.logStartOffset && f.onGap === 'record',
+    when: (f) => f.destination.logEndOffset < f.source.firstOffset && f.onGap === 'record',
     decide: (f) => ({
       kind: 'fast-forward',
-      target: f.source.logStartOffset,
-      lost: { from: f.destination.logEndOffset, to: f.source.logStartOffset },
+      target: f.source.firstOffset,
+      lost: { from: f.destination.logEndOffset, to: f.source.firstOffset },
     }),
   },
   {
     name: 'retention overtook the mirror',
-    when: (f) => f.destination.logEndOffset < f.source.logStartOffset,
+    when: (f) => f.destination.logEndOffset < f.source.firstOffset,
     decide: (f) => ({
       kind: 'failed',
-      reason: `${where(f)}: offset ${f.destination.logEndOffset} is wanted, the source starts at ${f.source.logStartOffset}: ${f.source.logStartOffset - f.destination.logEndOffset} offsets are lost. Set mirror.on.gap=record to go on without them`,
+      reason: `${where(f)}: offset ${f.destination.logEndOffset} is wanted, the source starts at ${f.source.firstOffset}: ${f.source.firstOffset - f.destination.logEndOffset} offsets are lost. Set mirror.on.gap=record to go on without them`,
     }),
   },
   {

@@ -1,12 +1,12 @@
 import type { PartitionLeader } from '../client/cluster.js'
 import { NO_UUID } from '../protocol/schema.js'
-import { type Alignment, decideAlignment } from './alignment.js'
-import { compareTails } from './compare-tails.js'
+import { type Alignment, decideAlignment, type LogPositions } from './alignment.js'
+import { compareTails, OWN_TAIL, UNKNOWN_TAIL } from './compare-tails.js'
 import { PartitionFailure } from './errors.js'
 import { fastForward } from './fast-forward.js'
 import type { PartitionContext } from './partition-context.js'
 import type { CopyStart } from './partition-copy.js'
-import { destinationLogEnd, destinationLogStart, producerState, sourcePositions } from './positions.js'
+import { destinationLogEnd, destinationLogStart, firstBatchOffset, producerState, sourcePositions } from './positions.js'
 import type { StatusBook } from './status-book.js'
 
 /** Where a copy session starts and over which leaders it runs. */
@@ -16,16 +16,16 @@ export interface Aligned {
   readonly destinationLeader: PartitionLeader
 }
 
-interface Positions {
-  readonly source: { readonly logStartOffset: bigint; readonly lastStableOffset: bigint; readonly highWatermark: bigint }
-  readonly destination: { readonly logStartOffset: bigint; readonly logEndOffset: bigint }
-}
-
 /**
  * Takes up a partition: reads both logs, checks identities, and does what {@link decideAlignment} says until the next
  * offset to copy is known. Throws PartitionFailure for verdicts; any other error means "try again".
  */
-export async function alignPartition(context: PartitionContext, book: StatusBook): Promise<Aligned> {
+export async function alignPartition(
+  context: PartitionContext,
+  book: StatusBook,
+  /** Whether to compare the destination's last records before trusting them: a foreign write may have gone unnoticed. */
+  { compare }: { readonly compare: boolean },
+): Promise<Aligned> {
   const { topic, partition } = context
   await context.source().verify()
   for (;;) {
@@ -49,13 +49,15 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
       await moveForward(context, book, destinationLeader, decision)
       continue
     }
-    if (decision.kind === 'compare') {
-      await book.update({ state: 'EPOCH_FENCING' })
+    if (decision.kind === 'compare' || compare) {
+      if (decision.kind === 'compare' && status.state !== 'FAILED') await book.update({ state: 'EPOCH_FENCING' })
       const from = max(positions.source.logStartOffset, positions.destination.logStartOffset)
       const ids = { source: sourceLeader.topicId, destination: destinationLeader.topicId }
-      await compareTails(context.source().cluster, context.destination.cluster, topic, partition, ids, from, decision.from)
+      const how = decision.kind === 'compare' ? UNKNOWN_TAIL : OWN_TAIL
+      await compareTails(context.source().cluster, context.destination.cluster, topic, partition, ids, from, decision.from, how)
     }
-    const start = await copyStart(context, book, producer, sourceLeader, destinationLeader, decision.from)
+    const from = { next: decision.from, fetch: max(decision.from, positions.source.logStartOffset) }
+    const start = await copyStart(context, book, producer, sourceLeader, destinationLeader, from)
     return { start, sourceLeader, destinationLeader }
   }
 }
@@ -100,7 +102,7 @@ async function readPositions(
   context: PartitionContext,
   sourceLeader: PartitionLeader,
   destinationLeader: PartitionLeader,
-): Promise<Positions> {
+): Promise<LogPositions> {
   const { topic, partition } = context
   const { cluster } = context.destination
   const [source, logStartOffset, logEndOffset] = await Promise.all([
@@ -108,7 +110,12 @@ async function readPositions(
     destinationLogStart(cluster, topic, partition, destinationLeader.leaderEpoch),
     destinationLogEnd(cluster, topic, partition, destinationLeader.leaderEpoch),
   ])
-  return { source, destination: { logStartOffset, logEndOffset } }
+  const { logStartOffset: sourceStart } = source
+  const firstOffset =
+    logEndOffset < sourceStart
+      ? await firstBatchOffset(context.source().cluster, { topic, partition, topicId: sourceLeader.topicId }, sourceStart)
+      : sourceStart
+  return { source: { ...source, firstOffset }, destination: { logStartOffset, logEndOffset } }
 }
 
 const differ = (a: string, b: string) => a !== NO_UUID && b !== NO_UUID && a !== b
@@ -118,7 +125,7 @@ async function checkIdentities(
   book: StatusBook,
   sourceLeader: PartitionLeader,
   destinationLeader: PartitionLeader,
-  positions: Positions,
+  positions: LogPositions,
 ): Promise<void> {
   const { topic, partition } = context
   if (differ(sourceLeader.topicId, context.spec().sourceTopicId)) {
@@ -193,7 +200,7 @@ async function copyStart(
   producer: Producer,
   sourceLeader: PartitionLeader,
   destinationLeader: PartitionLeader,
-  from: bigint,
+  from: { readonly next: bigint; readonly fetch: bigint },
 ): Promise<CopyStart> {
   const { topic, partition } = context
   return {
@@ -202,8 +209,9 @@ async function copyStart(
     sourceTopicId: sourceLeader.topicId,
     destinationTopicId: destinationLeader.topicId,
     sourceLeaderEpoch: sourceLeader.leaderEpoch,
-    from,
-    lastEpoch: epochBefore(book, from),
+    from: from.next,
+    fetchFrom: from.fetch,
+    lastEpoch: epochBefore(book, from.next),
     producerId: producer.id,
     producerEpoch: producer.epoch,
     nextSequence: producer.nextSequence,

@@ -48,8 +48,10 @@ export interface CopyPorts {
   recordEpoch(epoch: number, startOffset: bigint): Promise<void>
   /** The lane should look at this partition again. */
   ready(): void
-  /** The source's log start is above what it was when the session began. */
+  /** Where the source's log starts, with every answer. */
   logStartMoved(offset: bigint): void
+  /** Something landed, or there is nothing to copy: whatever was wrong before is over. */
+  worked(): void
   /** Turns whatever a port throws into an end. */
   classify(error: unknown): CopyEnd
 }
@@ -60,8 +62,10 @@ export interface CopyStart {
   readonly sourceTopicId: string
   readonly destinationTopicId: string
   readonly sourceLeaderEpoch: number
-  /** Both the destination's log end and the next offset to fetch. */
+  /** The destination's log end: the first offset to copy. */
   readonly from: bigint
+  /** First offset to ask the source for: above `from` where the source's log starts inside the batch that holds `from`. */
+  readonly fetchFrom: bigint
   /** Source leader epoch of the last copied batch, −1 when unknown. */
   readonly lastEpoch: number
   readonly producerId: bigint
@@ -106,12 +110,13 @@ export class PartitionCopy {
   logEndOffset: bigint
   highWatermark: bigint | undefined
   lastStableOffset: bigint | undefined
-  private sourceLogStartOffset = 0n
   limit: RateLimit | undefined
-  /** True once an append or fill of this session got no answer: it may still land. */
+  /** True once an append of this session got no answer: it may still land. */
   uncertain = false
 
   private readonly queue: Queued[] = []
+  /** The offset after the last one queued. */
+  private nextOffset: bigint
   private sequence: number
   private inFlight = 0
   private queuedBytes = 0
@@ -135,7 +140,8 @@ export class PartitionCopy {
   ) {
     this.anchored = start.producerKnown
     this.landedAt = now()
-    this.fetchOffset = start.from
+    this.fetchOffset = start.fetchFrom
+    this.nextOffset = start.from
     this.logEndOffset = start.from
     this.lastFetchedEpoch = start.lastEpoch
     this.sequence = start.nextSequence
@@ -147,6 +153,10 @@ export class PartitionCopy {
   /** True when the next fetch should include this partition. */
   get wantsData(): boolean {
     return this.end === undefined && !this.draining && !this.refused && this.queuedBytes < MAX_QUEUED_BYTES
+  }
+
+  get isDraining(): boolean {
+    return this.draining
   }
 
   get isOver(): boolean {
@@ -183,21 +193,19 @@ export class PartitionCopy {
     if (this.end !== undefined) return
     this.highWatermark = data.highWatermark
     this.lastStableOffset = data.lastStableOffset
-    if (data.logStartOffset > this.sourceLogStartOffset) {
-      this.sourceLogStartOffset = data.logStartOffset
-      this.ports.logStartMoved(data.logStartOffset)
-    }
+    this.ports.logStartMoved(data.logStartOffset)
+    if (data.records.length === 0) this.ports.worked()
     if (data.records.length === 0 || this.draining) return
     try {
       const steps = translate(scanBatches(data.records), {
-        nextOffset: this.fetchOffset,
+        nextOffset: this.nextOffset,
         abortedTransactions: data.abortedTransactions,
         maxMessageBytes: this.start.maxMessageBytes,
       })
       for (const step of steps) this.enqueue(step, slab)
     } catch (error) {
       if (!(error instanceof CorruptBatchError)) throw error
-      this.enqueue({ kind: 'refuse', baseOffset: this.fetchOffset, reason: error.message }, slab)
+      this.enqueue({ kind: 'refuse', baseOffset: this.nextOffset, reason: error.message }, slab)
     }
     this.advance()
   }
@@ -253,6 +261,7 @@ export class PartitionCopy {
     this.logEndOffset = step.baseOffset + BigInt(step.count)
     this.counters.bytes += step.size
     this.counters.records += step.count
+    this.ports.worked()
     this.advance()
   }
 
@@ -278,7 +287,8 @@ export class PartitionCopy {
         this.queue.push({ step: { kind: 'epoch', epoch: step.leaderEpoch, startOffset: step.baseOffset }, slab: undefined })
         this.lastFetchedEpoch = step.leaderEpoch
       }
-      this.fetchOffset = step.baseOffset + BigInt(step.count)
+      this.nextOffset = step.baseOffset + BigInt(step.count)
+      this.fetchOffset = this.nextOffset
     }
     if (step.kind !== 'append') {
       if (step.kind === 'refuse') this.refused = true
@@ -307,10 +317,9 @@ export class PartitionCopy {
   }
 
   private async fill(step: FillStep): Promise<void> {
-    this.uncertain = true
     await this.ports.fill(step.baseOffset, step.count)
-    this.uncertain = false
     this.logEndOffset = step.baseOffset + BigInt(step.count)
+    this.ports.worked()
   }
 
   /** Runs one step that must be over before the next begins. */

@@ -6,6 +6,7 @@ import { backoffMs, Pause } from './backoff.js'
 import { classify } from './classify.js'
 import { Fenced, LostPlace } from './errors.js'
 import { type PartitionSnapshot, publish } from './events.js'
+import { LogStartFollower } from './log-start-follower.js'
 import { fillWithMarkers } from './marker-fill.js'
 import { type Aligned, alignPartition } from './partition-aligner.js'
 import type { PartitionContext } from './partition-context.js'
@@ -21,8 +22,6 @@ const MOVED_INITIAL_MS = 100
 const RELEASE_WITHIN_MS = 5_000
 /** Sessions that end at once, again and again, are worth a word in the status even if each reason is a passing one. */
 const TOLD_AFTER_ATTEMPTS = 4
-/** How often the destination's log start may follow the source's. */
-const FOLLOW_LOG_START_MS = 10_000
 
 /**
  * The life of one partition in the hands of this runner: align, copy until something ends the session, decide what that
@@ -47,7 +46,9 @@ export class PartitionMirror {
   /** The state of rest that is on record. */
   private resting: 'PAUSED' | 'STOPPED' | undefined
   private released = false
-  private logStartFollowed = { offset: -1n, at: Number.NEGATIVE_INFINITY }
+  /** The destination's last records were compared with the source's, and no verdict has come up since. */
+  private trusted = false
+  private readonly logStart: LogStartFollower
   private readonly running: Promise<void>
 
   constructor(
@@ -64,7 +65,16 @@ export class PartitionMirror {
     })
     this.book = new StatusBook(last, identity, write, now)
     this.since = now()
-    this.running = this.run()
+    this.logStart = new LogStartFollower(
+      {
+        logEndOffset: () => this.copy?.logEndOffset,
+        deleteRecords: (before) => context.deleteRecords(before),
+        failed: (wanted, error) =>
+          this.tell('warn', 'log-start', `the log start could not follow the source's to ${wanted}: ${messageOf(error)}`),
+      },
+      now,
+    )
+    this.running = this.run().finally(() => this.logStart.close())
   }
 
   get snapshot(): PartitionSnapshot {
@@ -178,7 +188,8 @@ export class PartitionMirror {
     try {
       // The state is kept over outages: only a partition that was not at work begins anew.
       if (this.state !== 'FAILED' && this.state !== 'MIRRORING') await this.enter('LOG_ALIGNMENT')
-      const aligned = await alignPartition(this.context, this.book)
+      const aligned = await alignPartition(this.context, this.book, { compare: !this.trusted })
+      this.trusted = true
       if (this.released || this.context.spec().desired !== 'MIRRORING') return
       end = await this.copyFrom(aligned)
     } catch (error) {
@@ -210,7 +221,8 @@ export class PartitionMirror {
         recordEpoch: (epoch, startOffset) => this.recordEpoch(epoch, startOffset),
         ready: () => lane.push(copy),
         classify: (error) => classify(error, 'destination'),
-        logStartMoved: (offset) => this.followLogStart(offset),
+        logStartMoved: (offset) => this.logStart.moved(offset),
+        worked: () => this.recover(),
       },
       this.counters,
     )
@@ -218,7 +230,8 @@ export class PartitionMirror {
     this.destinationBroker = destinationLeader.brokerId
     this.setLimit(copy)
     const progressAtStart = this.counters.records
-    await this.enter('MIRRORING', { error: undefined })
+    // A verdict stands until something was really copied.
+    if (this.state !== 'FAILED') await this.enter('MIRRORING', { error: undefined })
     if (this.released || context.spec().desired !== 'MIRRORING') copy.drain()
     else context.source().fetcher(sourceLeader.brokerId, destinationLeader.brokerId, index).add(copy)
     const end = await copy.whenOver()
@@ -266,19 +279,8 @@ export class PartitionMirror {
     await this.book.update({ sourceLeaderEpochs })
   }
 
-  /** The destination's log start follows the source's, so that both keep the same records. */
-  private followLogStart(offset: bigint): void {
-    const now = this.now()
-    if (offset <= this.logStartFollowed.offset || now - this.logStartFollowed.at < FOLLOW_LOG_START_MS) return
-    this.logStartFollowed = { offset, at: now }
-    this.context.deleteRecords(offset).catch((error) => {
-      this.logStartFollowed = { offset: -1n, at: now }
-      this.tell(
-        'warn',
-        'log-start',
-        `the log start could not follow the source's to ${offset}: ${error instanceof Error ? error.message : error}`,
-      )
-    })
+  private recover(): void {
+    if (this.state === 'FAILED') void this.enter('MIRRORING', { error: undefined }).catch(() => {})
   }
 
   /** What follows the end of a session. */
@@ -306,6 +308,7 @@ export class PartitionMirror {
 
   private async fail(reason: string): Promise<void> {
     const { failedRetryInitialBackoffMs, failedRetryMaxBackoffMs } = this.context.config()
+    this.trusted = false
     const retries = this.state === 'FAILED' ? (this.book.status.error?.retries ?? 0) + 1 : 0
     if (this.state !== 'FAILED') this.tell('error', 'partition-failed', reason)
     await this.enter('FAILED', { error: { message: reason, retries, at: this.now() } }).catch(() => {})
@@ -353,6 +356,8 @@ const mayStillLand = (error: unknown) =>
   error instanceof ConnectionError
     ? error.uncertain
     : !(error instanceof KafkaError || error instanceof Fenced || error instanceof LostPlace)
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 /** Spreads the first partitions of many topics over the fetchers. */
 const hashOf = (text: string) => [...text].reduce((hash, char) => (hash * 31 + char.charCodeAt(0)) & 0xffff, 7)

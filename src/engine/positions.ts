@@ -1,7 +1,9 @@
 import type { Cluster } from '../client/cluster.js'
 import { DescribeProducers } from '../protocol/api/describe-producers.js'
+import { Fetch } from '../protocol/api/fetch.js'
 import { ListOffsets } from '../protocol/api/list-offsets.js'
 import { kafkaError } from '../protocol/errors.js'
+import { At, scanBatches } from '../records/index.js'
 
 const EARLIEST = -2n
 const LATEST = -1n
@@ -45,6 +47,31 @@ export async function sourcePositions(cluster: Cluster, topic: string, partition
     ask({ timestamp: LATEST }),
   ])
   return { logStartOffset, lastStableOffset, highWatermark }
+}
+
+/**
+ * The base offset of the batch that holds the source's log start `logStartOffset`; DeleteRecords moves the start inside
+ * batches, and brokers give them whole. The log start itself when no batch holds it. Throws KafkaError.
+ */
+export async function firstBatchOffset(
+  cluster: Cluster,
+  { topic, topicId, partition }: { readonly topic: string; readonly topicId: string; readonly partition: number },
+  logStartOffset: bigint,
+): Promise<bigint> {
+  const response = await cluster.leader(topic, partition, Fetch, {
+    maxWaitMs: 0,
+    minBytes: 0,
+    // Enough for a header; the broker gives at least one whole batch.
+    maxBytes: At.records,
+    isolationLevel: READ_UNCOMMITTED,
+    topics: [{ topic, topicId, partitions: [{ partition, fetchOffset: logStartOffset, partitionMaxBytes: At.records }] }],
+  })
+  if (response.errorCode !== 0) throw kafkaError(response.errorCode)
+  const answer = response.responses[0]?.partitions[0]
+  if (answer === undefined) throw new Error(`the Fetch answer lacks ${topic}-${partition}`)
+  if (answer.errorCode !== 0) throw kafkaError(answer.errorCode)
+  const [first] = scanBatches(answer.records)
+  return first !== undefined && first.header.baseOffset < logStartOffset ? first.header.baseOffset : logStartOffset
 }
 
 /**
