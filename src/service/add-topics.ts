@@ -17,7 +17,7 @@ import { byName, entriesOf, type ServiceContext } from './context.js'
 import { prepareTopic } from './destination-topic.js'
 import { about, DESTINATION, sourceOf, toMirrorError } from './failures.js'
 import { type LogBounds, logBounds } from './log-bounds.js'
-import { missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
+import { missingTopicRights, refuseMissingRights } from './rights.js'
 import { checkedClusterId, withSource } from './source-connection.js'
 import { type Mirror, mustExist, put } from './state-store.js'
 import type { AddedTopic, AddTopicsToMirrorOptions, AddTopicsToMirrorResult, TextMap, TopicResult } from './types.js'
@@ -127,7 +127,7 @@ async function sourceMirrors(source: Cluster): Promise<MirrorState | undefined> 
 }
 
 async function addAll(addition: Addition, selectors: readonly string[]): Promise<TopicResult<AddedTopic>[]> {
-  const { mirror, options, sourceTopics, source, context } = addition
+  const { mirror, options, sourceTopics } = addition
   const exclude = [...(options.exclude ?? []), ...mirrorConfigOf(mirror.configs).topicsExclude]
   // Patterns never mean a cluster's own topics, whatever is excluded; a name does, and is then told why not.
   const ordinary = [...sourceTopics.values()].filter(({ name, internal }) => !internal || selectors.includes(name)).map(({ name }) => name)
@@ -142,12 +142,6 @@ async function addAll(addition: Addition, selectors: readonly string[]): Promise
       error: failure('UNKNOWN_TOPIC', `no topic on the source of mirror ${mirror.name} matches ${topic}`, SEE),
     })),
   ].map(({ topic, error }): TopicResult<AddedTopic> => ({ topic, mirror: mirror.name, ok: false, error }))
-  refuseMissingRights([
-    ...(await missingSourceRights(source, { topics: selection.topics, groups: [] })),
-    ...(await about(DESTINATION, undefined, () =>
-      missingDestinationRights(context.destination, { topics: selection.topics, stateTopics: [STATE_TOPIC] }),
-    )),
-  ])
   const added: TopicResult<AddedTopic>[] = []
   for (const topic of selection.topics) added.push(await addOne(addition, topic))
   return [...failed, ...added]
@@ -195,6 +189,7 @@ async function planTopic(addition: Addition, topic: string): Promise<Plan> {
   checkSourceTopic(there, entriesOf(options.topicIds ?? {}).get(topic))
   const state = await context.store.read()
   checkNotTaken(state, mirror.name, topic)
+  refuseMissingRights(await missingTopicRights(source, context.destination, topic))
   checkNoLoop(addition.sourceState, addition.destinationClusterId, topic)
   const found = (await context.destination.topics([topic])).get(topic)
   const here = found === undefined || found.partitions.length === 0 ? undefined : found

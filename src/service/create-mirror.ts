@@ -1,15 +1,15 @@
 import type { Cluster } from '../client/cluster.js'
 import { checkConfigs, mirrorConfigOf } from '../mirror/config.js'
-import { failure, usageError } from '../mirror/errors.js'
+import { failure, MirrorError, usageError } from '../mirror/errors.js'
 import { isLiteral } from '../mirror/filters.js'
-import type { MirrorState } from '../mirror/fold.js'
+import { MirrorState } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
 import { isSecret } from '../mirror/secrets.js'
 import { selectTopics } from '../mirror/selection.js'
 import { STATE_TOPIC } from '../mirror/state-topic.js'
 import { entriesOf, type ServiceContext } from './context.js'
 import { about, DESTINATION, sourceOf } from './failures.js'
-import { type MissingRight, missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
+import { type MissingRight, missingCreateRight, missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
 import { openSource } from './source-connection.js'
 import { put } from './state-store.js'
 import type { CreateMirrorOptions, CreateMirrorResult, TextMap } from './types.js'
@@ -29,15 +29,13 @@ export async function createMirror(
   }
   const { cluster: source, unknownKeys } = await about(sourceOf(name), undefined, async () => openSource({ mirror: name, configs }))
   try {
-    refuseExisting(await context.store.read(), name)
+    refuseExisting(await stateIfReadable(context), name)
     const sourceClusterId = options.offline
       ? undefined
       : await about(sourceOf(name), undefined, () => otherClusterId(context, source, name))
     refuseMissingRights([
       ...(options.offline ? [] : await about(sourceOf(name), undefined, () => sourceRights(source, configs))),
-      ...(await about(DESTINATION, undefined, () =>
-        missingDestinationRights(context.destination, { topics: [], stateTopics: [STATE_TOPIC] }),
-      )),
+      ...(await about(DESTINATION, undefined, () => destinationRights(context.destination))),
     ])
     const warnings = [...unknownKeyWarnings(unknownKeys), ...secretWarnings(configs)]
     if (options.dryRun) await context.store.ensure({ validateOnly: true })
@@ -57,8 +55,7 @@ async function write(
   const { store, destination } = context
   await store.ensure()
   // Only now can the broker tell the rights on the topic if it was not there before.
-  const stateTopics = [STATE_TOPIC]
-  refuseMissingRights(await about(DESTINATION, undefined, () => missingDestinationRights(destination, { topics: [], stateTopics })))
+  refuseMissingRights(await about(DESTINATION, undefined, () => destinationRights(destination)))
   const records = [
     put({ kind: 'mirror', mirror: name }, { sourceClusterId, createdAt: context.now() }),
     ...[...configs].map(([key, value]) => put({ kind: 'config', mirror: name, key }, { value })),
@@ -67,6 +64,24 @@ async function write(
     refuseExisting(state, name)
     return { records, result: undefined }
   })
+}
+
+/** Without the rights to read it the state is empty here: the check of rights that follows lists what is missing. */
+async function stateIfReadable({ store }: ServiceContext): Promise<MirrorState> {
+  try {
+    return await store.read()
+  } catch (error) {
+    if (error instanceof MirrorError && error.code === 'RIGHTS_MISSING') return new MirrorState()
+    throw error
+  }
+}
+
+async function destinationRights(destination: Cluster): Promise<MissingRight[]> {
+  const [missing, create] = await Promise.all([
+    missingDestinationRights(destination, { topics: [], stateTopics: [STATE_TOPIC] }),
+    missingCreateRight(destination, STATE_TOPIC),
+  ])
+  return [...missing, ...create]
 }
 
 function refuseExisting(state: MirrorState, name: string): void {

@@ -6,7 +6,8 @@ import { type HeldSettings, holdSettings } from '../mirror/held.js'
 import type { PartitionProducer } from '../mirror/state.js'
 import { STATE_TOPIC } from '../mirror/state-topic.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
-import { about, DESTINATION } from './failures.js'
+import { about, DESTINATION, isMissingRight } from './failures.js'
+import { refuseMissingRights } from './rights.js'
 import { applyTopicSettings, destinationDefaults, readTopicConfigs, refusalWarnings } from './topic-settings.js'
 
 const APPEARS_WITHIN_MS = 30_000
@@ -55,6 +56,7 @@ async function create({ destination, there, replicationFactor }: Preparation, se
   const topic = { name: there.name, partitions: there.partitions.length, ...(replicationFactor === undefined ? {} : { replicationFactor }) }
   const complete = await tryCreate(destination, { ...topic, configs: settings.apply })
   if (complete === undefined) return []
+  if (isMissingRight(complete)) refuseMissingRights([{ side: 'destination', operation: 'CREATE', resource: `topic ${there.name}` }])
   if (complete.code !== Errors.INVALID_CONFIG && complete.code !== Errors.POLICY_VIOLATION) throw complete
   // Some setting of the source means nothing here. What old data needs comes first, the rest one by one.
   const needed = new Map([...settings.apply].filter(([key]) => Object.hasOwn(settings.held, key)))

@@ -1,3 +1,4 @@
+import { createTopics } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { failure } from '../mirror/errors.js'
 import { RUNNER_GROUP } from '../mirror/state-topic.js'
@@ -5,6 +6,7 @@ import { DescribeCluster } from '../protocol/api/describe-cluster.js'
 import { DescribeGroups } from '../protocol/api/describe-groups.js'
 import { Metadata } from '../protocol/api/metadata.js'
 import { Errors } from '../protocol/errors.js'
+import { isMissingRight } from './failures.js'
 
 /** Kafka's AclOperation numbers; brokers answer with one bit for each. Without an authorizer every bit is set. */
 const OPERATIONS = {
@@ -64,6 +66,27 @@ export async function missingDestinationRights(
     groupRights(destination, [RUNNER_GROUP], ['READ']),
   ])
   return found.flat().map((right) => ({ side: 'destination', ...right }))
+}
+
+/** What adding this one topic needs on both sides; a topic that is not on the destination yet needs nothing there but CREATE. */
+export async function missingTopicRights(source: Cluster, destination: Cluster, topic: string): Promise<MissingRight[]> {
+  const [there, here] = await Promise.all([
+    topicRights(source, [topic], SOURCE_TOPIC),
+    topicRights(destination, [topic], DESTINATION_TOPIC),
+  ])
+  return [
+    ...there.map((right) => ({ side: 'source' as const, ...right })),
+    ...here.map((right) => ({ side: 'destination' as const, ...right })),
+  ]
+}
+
+/** CREATE on a topic that is not there (as far as one may see): the broker is asked to validate the creation only. */
+export async function missingCreateRight(destination: Cluster, topic: string): Promise<MissingRight[]> {
+  const known = (await destination.topics([topic])).get(topic)
+  if (known?.errorCode === 0) return []
+  const result = (await createTopics(destination, [{ name: topic, partitions: 1 }], { validateOnly: true })).get(topic)!
+  if (result.ok || !isMissingRight(result.error)) return []
+  return [{ side: 'destination', operation: 'CREATE', resource: `topic ${topic}` }]
 }
 
 /** Throws MirrorError RIGHTS_MISSING that lists every one; nothing for an empty list. */

@@ -7,8 +7,8 @@ import { SHARDS } from '../mirror/shards.js'
 import { encodeValue, type MirrorSpec, type StateKind, type StateValues } from '../mirror/state.js'
 import { formatKey, type StateKey } from '../mirror/state-keys.js'
 import { SPEC_PARTITION, STATE_TOPIC } from '../mirror/state-topic.js'
-import { Errors, KafkaError } from '../protocol/errors.js'
-import { about, DESTINATION, isMissingRight } from './failures.js'
+import { Errors, KafkaError, kafkaError } from '../protocol/errors.js'
+import { about, DESTINATION, isMissingRight, toMirrorError } from './failures.js'
 
 const CONFLICT_ATTEMPTS = 10
 const MAX_REPLICATION_FACTOR = 3
@@ -55,7 +55,8 @@ export class StateStore {
   async exists(): Promise<boolean> {
     const topic = (await this.talk(() => this.destination.topics([STATE_TOPIC]))).get(STATE_TOPIC)
     if (topic === undefined || topic.errorCode === Errors.UNKNOWN_TOPIC_OR_PARTITION) return false
-    if (topic.errorCode === 0 && topic.partitions.length !== SHARDS) {
+    if (topic.errorCode !== 0) throw toMirrorError(kafkaError(topic.errorCode, `topic ${STATE_TOPIC}`), DESTINATION)
+    if (topic.partitions.length !== SHARDS) {
       throw failure('STATE_UNREADABLE', `topic ${STATE_TOPIC} has ${topic.partitions.length} partitions where ${SHARDS} are needed`)
     }
     return true
