@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import {
   type Api,
   Errors,
@@ -53,6 +54,8 @@ export class Cluster {
     this.config = config
     this.open = dependencies.open ?? openConnection
     this.clock = dependencies.clock ?? systemClock
+    // Every waiting call listens; Node would take that for a leak.
+    setMaxListeners(0, this.closing.signal)
     this.pool = this.newPool()
     this.calls = new Calls({
       clock: this.clock,
@@ -181,7 +184,12 @@ export class Cluster {
     const failures: ConnectionError[] = []
     for (const { address, broker } of this.candidates()) {
       try {
-        return await this.pool.get('shared', address, this.config, broker === undefined ? {} : this.openOptions(broker))
+        return await this.pool.get(
+          'shared',
+          address,
+          this.config,
+          broker === undefined ? { signal: this.closing.signal } : this.openOptions(broker),
+        )
       } catch (error) {
         if (!(error instanceof ConnectionError)) throw error
         // Another address would be told the same, and each failure may count towards locking the account.
@@ -268,6 +276,7 @@ export class Cluster {
     return {
       brokerId: broker.id,
       random: () => this.clock.random(),
+      signal: this.closing.signal,
       advertisedBy: bootstrap ? undefined : { brokerId: broker.id, bootstrap: this.name },
     }
   }

@@ -60,6 +60,8 @@ export interface OpenOptions {
   readonly random?: () => number
   /** Where large responses lie; whoever gives it recycles them. */
   readonly buffers?: BufferPool
+  /** Gives up connecting. */
+  readonly signal?: AbortSignal
 }
 
 /** How a connection is opened; replaceable in tests. */
@@ -85,8 +87,12 @@ export const openConnection: Open = async (address, config, options = {}) => {
     connectionTimeoutMs: config.connectionTimeoutMs,
     random: options.random ?? Math.random,
     buffers: options.buffers,
+    signal: options.signal,
   })
+  const abort = () => transport.close()
+  options.signal?.addEventListener('abort', abort, { once: true })
   try {
+    if (options.signal?.aborted) abort()
     const versions = await negotiate(transport, config.connectionTimeoutMs)
     if (config.sasl !== undefined && !versions.has(SaslAuthenticate.key)) {
       throw transport.error({ kind: 'authentication', reason: 'the broker is older than Kafka 1.0 and has no SaslAuthenticate' })
@@ -98,6 +104,8 @@ export const openConnection: Open = async (address, config, options = {}) => {
       error instanceof ConnectionError ? error : transport.error({ kind: 'protocol', reason: (error as Error).message, cause: error })
     transport.close(known)
     throw known
+  } finally {
+    options.signal?.removeEventListener('abort', abort)
   }
 }
 

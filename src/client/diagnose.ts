@@ -1,3 +1,4 @@
+import type { SaslSettings } from './config.js'
 import type { ConnectionErrorKind } from './errors.js'
 
 /** How far a connection had come when it failed. */
@@ -52,7 +53,8 @@ export function diagnose(failure: Failure): Diagnosis {
       advice: failure.secure ? undefined : 'is this a Kafka listener, and does it want TLS (security.protocol=SSL or SASL_SSL)?',
     }
   }
-  if (stage === 'authenticating') return { kind: 'authentication', reason: `${how} during ${failure.mechanism ?? 'SASL'} authentication` }
+  // A refused login is answered before the broker closes, so this is not one.
+  if (stage === 'authenticating') return { kind: 'closed', reason: `${how} during ${failure.mechanism ?? 'SASL'} authentication` }
   if (stage === 'unused' && code === '' && failure.mechanism === undefined) {
     return {
       kind: 'closed',
@@ -116,3 +118,29 @@ function diagnoseTls({ code = '', message, stage, hasClientCertificate, hasTrust
 }
 
 const lastWords = (message: string) => message.trim().split(':').slice(-2).join(': ').trim()
+
+/** What a failed login means; `offered` are the mechanisms the broker listed, if it came to that. */
+export function diagnoseLogin(
+  sasl: SaslSettings,
+  offered: readonly string[] | undefined,
+  error: Error,
+): { reason: string; advice: string } {
+  const { mechanism, username } = sasl
+  if (offered?.length === 0) {
+    return {
+      reason: `the listener does not use SASL (${mechanism} was tried)`,
+      advice: 'set security.protocol=PLAINTEXT (or SSL), or use a SASL listener',
+    }
+  }
+  if (offered !== undefined && !offered.includes(mechanism)) {
+    return {
+      reason: `the broker does not offer ${mechanism}, it offers ${offered.join(', ')}`,
+      advice: 'set sasl.mechanism to one that it offers',
+    }
+  }
+  const why = error.message.replace(/^(.*authentication failed: )+/i, '').replace(/^.*SCRAM.*failed: /, '')
+  return {
+    reason: `${mechanism} authentication of user ${username} failed: ${why}`,
+    advice: 'check user name and password in sasl.jaas.config',
+  }
+}

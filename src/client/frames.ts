@@ -14,13 +14,15 @@ export class FrameError extends Error {
 
 /** Larger than any fetch we ask for, also when one batch exceeds the asked size; smaller than what text or TLS reads as a length. */
 const MAX_FRAME_BYTES = 320 * 1024 * 1024
+/** Less than this left of a frame is read along with what follows it. */
+const IN_PLACE_BYTES = 64 * 1024
 /** The answer to ApiVersions is a few kB: a first frame above this is another protocol. */
 const MAX_FIRST_FRAME_BYTES = 1024 * 1024
 
 /**
  * Cuts a byte stream into Kafka's frames (int32 length, then that many bytes), at whatever borders the chunks come.
- * Each frame is collected into a buffer of its exact size as its chunks arrive, so each byte is copied once and no chunk
- * is kept: sockets read into one buffer again and again.
+ * Each frame is collected into a buffer of its exact size as its chunks arrive, so no chunk is kept and sockets may read
+ * into the same memory again; the bulk of a large frame can be read right into {@link target}, and is not copied at all.
  */
 export class FrameReader {
   private readonly prefix = Buffer.alloc(4)
@@ -34,6 +36,12 @@ export class FrameReader {
     private readonly onFrame: (frame: Buffer) => void,
     private readonly buffers?: BufferPool,
   ) {}
+
+  /** The unfilled rest of a frame, when there is enough of it to be worth reading into; the next `push` should be a view of it. */
+  get target(): Buffer | undefined {
+    const frame = this.frame
+    return frame === undefined || frame.length - this.filled < IN_PLACE_BYTES ? undefined : frame.subarray(this.filled)
+  }
 
   /** @throws FrameError when a length cannot be right; the stream is lost then. */
   push(chunk: Buffer): void {
@@ -67,7 +75,8 @@ export class FrameReader {
 
   private fill(chunk: Buffer, at: number): number {
     const frame = this.frame!
-    const copied = chunk.copy(frame, this.filled, at)
+    const inPlace = chunk.buffer === frame.buffer && chunk.byteOffset === frame.byteOffset + this.filled
+    const copied = inPlace ? chunk.length : chunk.copy(frame, this.filled, at)
     this.filled += copied
     if (this.filled === frame.length) {
       this.frame = undefined

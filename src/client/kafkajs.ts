@@ -79,6 +79,10 @@ export class RepairedConnection extends KafkajsConnection {
     }
   }
 
+  readTarget(): Buffer | undefined {
+    return this.frames.target
+  }
+
   override rejectRequests(error: Error): void {
     this.hooks.onLost(error)
   }

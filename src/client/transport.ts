@@ -1,18 +1,17 @@
-import { connect as connectPlain, isIP, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import type { Socket } from 'node:net'
 import type { BrokerAddress } from './address.js'
 import type { BufferPool } from './buffer-pool.js'
 import type { SaslSettings } from './config.js'
-import { diagnose, type Stage } from './diagnose.js'
+import { diagnose, diagnoseLogin, type Stage } from './diagnose.js'
 import { type AdvertisedBy, ConnectionError, type ConnectionErrorDetails } from './errors.js'
 import { FrameError } from './frames.js'
 import { RepairedConnection, type RepairedQueue } from './kafkajs.js'
+import { requestHeader } from './request-header.js'
+import { openSocket } from './socket.js'
 import type { TlsSettings } from './tls.js'
 
 /** Above this many unsent bytes, requests wait for the socket to drain. */
 const HIGH_WATER_BYTES = 1024 * 1024
-const KEEP_ALIVE_MS = 60_000
-const READ_BUFFER_BYTES = 128 * 1024
 
 export interface TransportOptions {
   readonly address: BrokerAddress
@@ -25,6 +24,8 @@ export interface TransportOptions {
   /** 0 … 1; spreads re-authentication of many connections. */
   readonly random: () => number
   readonly buffers?: BufferPool | undefined
+  /** Ends the attempt to connect. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface TransportRequest {
@@ -73,11 +74,16 @@ export class Transport {
   /** @throws ConnectionError */
   static async connect(options: TransportOptions): Promise<Transport> {
     const transport = new Transport(options)
+    const abort = () => transport.close()
+    options.signal?.addEventListener('abort', abort, { once: true })
     try {
-      await transport.connection.connect()
+      // kafkajs settles its promise on an error of the socket only.
+      await Promise.race([transport.connection.connect(), new Promise((_, reject) => transport.onClose(reject))])
     } catch (error) {
       transport.lost(error as Error)
       throw transport.failure!
+    } finally {
+      options.signal?.removeEventListener('abort', abort)
     }
     transport.stage = 'negotiating'
     return transport
@@ -106,7 +112,7 @@ export class Transport {
     if (this.failure !== undefined) return Promise.reject(this.failure)
     return new Promise((resolve, reject) => {
       const correlationId = this.connection.nextCorrelationId()
-      const frame = [header(request, correlationId, this.options.clientId), ...request.body]
+      const frame = [requestHeader(request, correlationId, this.options.clientId), ...request.body]
       const timer = setTimeout(() => this.timedOut(waiting), request.timeoutMs)
       const waiting: Waiting = { request, correlationId, frame, timer, resolve, reject }
       this.outbox.push(waiting)
@@ -141,9 +147,9 @@ export class Transport {
       reject(error)
     }
     this.queue.rejectAll(error.asUncertain())
-    void this.connection.disconnect()
     // While connecting, only an error makes kafkajs clear its connection timer.
-    this.socket?.destroy(this.stage === 'connecting' ? error : undefined)
+    if (this.stage === 'connecting') this.socket?.destroy(error)
+    void this.connection.disconnect()
     for (const listener of this.closeListeners.splice(0)) listener(error)
   }
 
@@ -153,25 +159,7 @@ export class Transport {
   }
 
   private openSocket(onConnect: () => void): Socket {
-    const { address, tls } = this.options
-    const { host, port } = address
-    // Each address of a name gets a fair try; Node's default of 250 ms is too short for far clusters.
-    const common = { host, port, autoSelectFamilyAttemptTimeout: Math.max(1_000, this.options.connectionTimeoutMs / 4) }
-    const socket =
-      tls === undefined
-        ? connectPlain({ ...common, onread: this.readInPlace() }, onConnect)
-        : connectTls(
-            {
-              ...common,
-              secureContext: tls.secureContext,
-              ...(isIP(host) === 0 ? { servername: host } : {}),
-              ...(tls.verifyHostname ? {} : { checkServerIdentity: () => undefined }),
-            },
-            onConnect,
-          )
-    // kafkajs leaves Nagle's algorithm on, which delays pipelined requests behind unacknowledged ones.
-    socket.setNoDelay(true)
-    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    const socket = openSocket(this.options, onConnect, this.connection)
     socket.on('error', (error: NodeJS.ErrnoException) => {
       this.socketError ??= error
     })
@@ -180,20 +168,6 @@ export class Transport {
     socket.on('close', () => this.lost(undefined))
     this.socket = socket
     return socket
-  }
-
-  /**
-   * Reads into one buffer for the life of the connection. By default Node allocates 64 kB for every read, which at
-   * hundreds of megabytes a second keeps the garbage collector busier than the copying. TLS sockets have no such option.
-   */
-  private readInPlace() {
-    return {
-      buffer: Buffer.allocUnsafeSlow(READ_BUFFER_BYTES),
-      callback: (size: number, buffer: Uint8Array) => {
-        this.connection.processData((buffer as Buffer).subarray(0, size))
-        return true
-      },
-    }
   }
 
   /** Writes what waits, in order, unless the session must be renewed or the socket drained first. */
@@ -285,34 +259,18 @@ export class Transport {
       const lifetime = this.connection.sessionLifetime.toNumber()
       this.renewAt = lifetime === 0 ? undefined : performance.now() + lifetime * (0.75 + 0.1 * this.options.random())
     } catch (error) {
-      this.close(this.error({ kind: 'authentication', ...this.explainLogin(error as Error), cause: error }))
+      this.close(
+        this.error({
+          kind: 'authentication',
+          ...diagnoseLogin(this.options.sasl!, this.connection.offeredMechanisms, error as Error),
+          cause: error,
+        }),
+      )
     } finally {
       clearTimeout(timer)
       this.authenticating = false
     }
     this.pump()
-  }
-
-  private explainLogin(error: Error): { reason: string; advice: string } {
-    const { mechanism, username } = this.options.sasl!
-    const offered = this.connection.offeredMechanisms
-    if (offered?.length === 0) {
-      return {
-        reason: `the listener does not use SASL (${mechanism} was tried)`,
-        advice: 'set security.protocol=PLAINTEXT (or SSL), or use a SASL listener',
-      }
-    }
-    if (offered !== undefined && !offered.includes(mechanism)) {
-      return {
-        reason: `the broker does not offer ${mechanism}, it offers ${offered.join(', ')}`,
-        advice: 'set sasl.mechanism to one that it offers',
-      }
-    }
-    const why = error.message.replace(/^(.*authentication failed: )+/i, '').replace(/^.*SCRAM.*failed: /, '')
-    return {
-      reason: `${mechanism} authentication of user ${username} failed: ${why}`,
-      advice: 'check user name and password in sasl.jaas.config',
-    }
   }
 
   private lost(error: Error | undefined): void {
@@ -339,22 +297,4 @@ export class Transport {
     })
     this.close(this.error({ ...diagnosis, cause: this.socketError }))
   }
-}
-
-/** Request header v1, or v2 with an empty tagged-field section, preceded by the frame's length. */
-function header(request: TransportRequest, correlationId: number, clientId: string): Buffer {
-  const client = Buffer.from(clientId)
-  const size = 10 + client.length + (request.flexible ? 1 : 0)
-  const buffer = Buffer.allocUnsafe(4 + size)
-  buffer.writeInt32BE(
-    request.body.reduce((sum, part) => sum + part.length, size),
-    0,
-  )
-  buffer.writeInt16BE(request.apiKey, 4)
-  buffer.writeInt16BE(request.apiVersion, 6)
-  buffer.writeInt32BE(correlationId, 8)
-  buffer.writeInt16BE(client.length, 12)
-  client.copy(buffer, 14)
-  if (request.flexible) buffer[14 + client.length] = 0
-  return buffer
 }

@@ -279,9 +279,37 @@ test('many callers during an outage share few attempts', async () => {
   })
   const cluster = new Cluster(configOf({ 'bootstrap.servers': `127.0.0.1:${port}` }))
   closing.push(() => cluster.close())
+  const warnings: Error[] = []
+  const warned = (warning: Error) => warnings.push(warning)
+  process.on('warning', warned)
+  closing.push(async () => process.off('warning', warned))
   const failures = await Promise.all(Array.from({ length: 300 }, () => failureOf(cluster.clusterId())))
+  expect(warnings).toEqual([])
   expect(new Set(failures.map((error) => error.kind))).toEqual(new Set(['protocol']))
   expect(connections).toBeLessThan(5)
+})
+
+test.each(['SSL', 'PLAINTEXT'])('closing a client ends its attempts to connect at once: %s', async (protocol) => {
+  const accepted: Socket[] = []
+  const silent = await server((socket) => accepted.push(socket))
+  const cluster = new Cluster(configOf({ 'bootstrap.servers': `127.0.0.1:${silent}`, 'security.protocol': protocol }))
+  const asked = failureOf(cluster.clusterId())
+  await expect.poll(() => accepted.length).toBe(1)
+  const started = performance.now()
+  await cluster.close()
+  expect(await asked).toMatchObject({ kind: 'closed' })
+  expect(performance.now() - started).toBeLessThan(1_000)
+})
+
+test('an idle connection costs nothing', async () => {
+  const fake = await broker((request) => request.reply(metadataBody('x')))
+  const connections = await Promise.all(Array.from({ length: 20 }, () => connect(fake.port)))
+  await Promise.all(connections.map((connection) => ask(connection)))
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  await Promise.all(connections.map((connection) => connection.close()))
+  // Whatever timers there are belong to the test's runner, none to a connection.
+  expect(timers()).toBe(before)
 })
 
 test('a stalled broker is given up and asked again on a new connection', async () => {

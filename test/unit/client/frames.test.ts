@@ -28,6 +28,35 @@ test('any split of a stream gives the same frames', () => {
   )
 })
 
+test('large frames are filled in place, whatever part is read at once', () => {
+  const LARGE = 200_000
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 4, max: LARGE }), { minLength: 1, maxLength: 5 }),
+      fc.infiniteStream(fc.integer({ min: 1, max: 90_000 })),
+      (lengths, sizes) => {
+        const bodies = lengths.map((length, i) => Buffer.alloc(length, i + 1))
+        const stream = Buffer.concat(bodies.map(frame))
+        const seen: Buffer[] = []
+        const reader = new FrameReader((one) => seen.push(one))
+        const scratch = Buffer.alloc(70_000)
+        let inPlace = 0
+        for (let at = 0; at < stream.length; ) {
+          const place = reader.target ?? scratch
+          const size = Math.min(sizes.next().value, place.length, stream.length - at)
+          stream.copy(place, 0, at, at + size)
+          reader.push(place.subarray(0, size))
+          if (place !== scratch) inPlace += size
+          at += size
+        }
+        expect(seen.every((one, i) => one.equals(bodies[i]!))).toBe(true)
+        expect(seen.length).toBe(bodies.length)
+        if (lengths.every((length) => length === LARGE)) expect(inPlace).toBeGreaterThan(0)
+      },
+    ),
+  )
+})
+
 test('text, TLS and nonsense are told apart, and nothing large is allocated for them', () => {
   const reason = (bytes: string | Buffer) => {
     try {
