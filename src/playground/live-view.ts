@@ -1,3 +1,7 @@
+// A line that the terminal wrapped would be two to go back over: it is cut off instead.
+const NO_WRAP = '\x1b[?7l'
+const WRAP = '\x1b[?7h'
+
 /** Shows a text again and again: in place on a terminal, below each other elsewhere. */
 export class LiveView {
   readonly #write: (text: string) => void
@@ -10,10 +14,14 @@ export class LiveView {
     this.#inPlace = inPlace
   }
 
-  /** @param text whole lines, each narrower than the terminal */
+  /** @param text whole lines */
   show(text: string): void {
-    const back = this.#inPlace && this.#lines > 0 ? `\x1b[${this.#lines}A\x1b[J` : ''
-    this.#write(back + (this.#inPlace || this.#lines === 0 ? text : `\n${text}`))
+    if (this.#inPlace) this.#write(this.#back() + NO_WRAP + text + WRAP)
+    else this.#write(this.#lines === 0 ? text : `\n${text}`)
     this.#lines = text.split('\n').length - 1
+  }
+
+  #back(): string {
+    return this.#lines > 0 ? `\x1b[${this.#lines}A\x1b[J` : ''
   }
 }

@@ -9,6 +9,7 @@ import { type KafkaBroker, startBroker } from './kafka-broker.js'
 import { kafkaJars } from './kafka-jars.js'
 import { LiveView } from './live-view.js'
 import { isFree } from './ports.js'
+import { Watchdog } from './process.js'
 import { RunnerProcess } from './runner-process.js'
 import { SAMPLE_TOPICS, SampleProducer } from './sample-producer.js'
 
@@ -53,7 +54,7 @@ export interface PlaygroundIo<Description> {
 
 const MIRROR = 'playground'
 const RECORDS_AT_FIRST = 1_000
-const MIRRORING_WITHIN_MS = 60_000
+const MIRRORING_WITHIN_MS = 120_000
 const LAST_STEP_WITHIN_MS = 10_000
 const REFRESH_MS = 1_000
 /** Without a terminal every refresh stays on the page. */
@@ -95,7 +96,11 @@ async function play<Description>(
 ): Promise<void> {
   const [source, destination] = await startClusters(options, io, cleanups)
   const folder = await mkdtemp(join(tmpdir(), 'kafka-mirrors-playground-'))
-  cleanups.push(() => rm(folder, { recursive: true, force: true }))
+  const watchdog = new Watchdog(folder)
+  cleanups.push(() => {
+    watchdog.release()
+    return rm(folder, { recursive: true, force: true })
+  })
   const cluster = new Cluster(clientConfigOf(new Map([['bootstrap.servers', source.bootstrap]])).config)
   cleanups.push(() => cluster.close())
   const producer = new SampleProducer(cluster)

@@ -81,7 +81,7 @@ if [ -n "$1" ]; then rm -rf -- "$1"; fi`
 
 /**
  * Makes sure that a process never outlives this one, however this one ends (also by kill -9): a tiny shell waits for
- * the pipe from us to close, then kills the process and deletes its folder. Signal handlers could not do that.
+ * the pipe from us to close, then kills the process, if there is one, and deletes the folder. Signal handlers could not do that.
  */
 export class Watchdog {
   readonly #shell: ChildProcess

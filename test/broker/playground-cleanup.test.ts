@@ -1,36 +1,23 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type PlaygroundAdmin, type PlaygroundIo, runPlayground } from '../../src/playground/index.js'
-import { runCommand } from '../../src/playground/process.js'
 import { TEST_ENV } from '../support/kafka-worker.js'
+import { TemporaryPlace } from '../support/left-behind.js'
 import { eventually } from '../support/wait.js'
 
 const SLEEPING_RUNNER = [process.execPath, '-e', 'setInterval(() => {}, 1000)', '--']
 const systemTmp = process.env.TMPDIR
-let folder: string
+let place: TemporaryPlace
 
 // Everything the playground makes is below a folder of our own, so that what stays behind is seen.
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'kafka-mirrors-test-'))
-  process.env.TMPDIR = folder
+  place = await TemporaryPlace.make()
+  process.env.TMPDIR = place.folder
 })
 
 afterEach(async () => {
   if (systemTmp === undefined) delete process.env.TMPDIR
   else process.env.TMPDIR = systemTmp
-  const left = await readdir(folder)
-  const processes = await eventually(
-    async () => {
-      const { stdout } = await runCommand('ps', ['-eo', 'pid,args'])
-      return stdout.includes(folder) ? undefined : stdout
-    },
-    { within: 5_000, what: 'The end of all processes' },
-  )
-  await rm(folder, { recursive: true, force: true })
-  expect(left).toEqual([])
-  expect(processes).not.toContain(folder)
+  await place.expectEmpty()
 })
 
 function world(admin: Partial<PlaygroundAdmin<string>> = {}, program = SLEEPING_RUNNER) {

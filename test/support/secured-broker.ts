@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Listener } from '../../src/playground/broker-settings.js'
 import type { BrokerOptions, KafkaBroker } from '../../src/playground/kafka-broker.js'
+import { Watchdog } from '../../src/playground/process.js'
 import { startTestBroker } from './brokers.js'
 import { type CertificateFiles, writeCertificates } from './certificates.js'
 
@@ -39,16 +40,19 @@ const LISTENERS: readonly Listener[] = [
 /** One broker with a listener for every way to connect. The caller closes it. */
 export async function startSecuredBroker(options: SecuredOptions = {}): Promise<SecuredBroker> {
   const folder = await mkdtemp(join(tmpdir(), 'kafka-mirrors-certificates-'))
+  const watchdog = new Watchdog(folder)
   try {
     const files = await writeCertificates(folder)
     const properties = { ...securityProperties(files, options), ...options.properties }
     const broker = await startTestBroker({ ...options, listeners: LISTENERS, properties, scram: scramCredentials() })
     const close = async () => {
       await broker.close()
+      watchdog.release()
       await rm(folder, { recursive: true, force: true })
     }
     return { broker, files, bootstrap: (listener) => broker.listener(listener), close }
   } catch (error) {
+    watchdog.release()
     await rm(folder, { recursive: true, force: true })
     throw error
   }

@@ -31,7 +31,7 @@ describe('the live view', () => {
   }
 
   test('overwrites itself on a terminal', () => {
-    expect(shown(true)).toEqual(['a\nb\n', '\x1b[2A\x1b[Jc\n'])
+    expect(shown(true)).toEqual(['\x1b[?7la\nb\n\x1b[?7h', '\x1b[2A\x1b[J\x1b[?7lc\n\x1b[?7h'])
   })
 
   test('goes on below elsewhere, without control characters', () => {

@@ -1,3 +1,6 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { brokerProperties, propertiesText } from '../../../src/playground/broker-settings.js'
 import { javaNeededBy, javaRelease } from '../../../src/playground/java.js'
@@ -78,11 +81,15 @@ describe('jars', () => {
   })
 
   test('a missing Maven is said, with what to do', async () => {
-    const env = { XDG_CACHE_HOME: '/tmp/kafka-mirrors-no-such-cache', PATH: '/nonexistent' }
+    const folder = await mkdtemp(join(tmpdir(), 'kafka-mirrors-cache-'))
+    const env = { XDG_CACHE_HOME: folder, PATH: '/nonexistent' }
     await expect(kafkaJars({ version: '9.9.9', env })).rejects.toMatchObject({
       message: expect.stringContaining('Maven (mvn) was not found'),
       advice: 'Install Maven, or set KAFKA_HOME to an unpacked Kafka.',
     })
+    // Nothing that could be taken for jars stays in the cache.
+    expect(await readdir(join(folder, 'kafka-mirrors', 'jars'))).toEqual([])
+    await rm(folder, { recursive: true })
   })
 })
 
