@@ -1,0 +1,190 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ALIGNMENT, type Alignment, type AlignmentFacts, decideAlignment } from '../../../src/engine/alignment.js'
+
+interface Case {
+  source: [start: bigint, highWatermark: bigint]
+  firstOffset?: bigint
+  destination: [start: bigint, end: bigint]
+  everMirrored?: boolean
+  fastForwardTarget?: bigint
+  onGap?: 'fail' | 'record'
+}
+
+const facts = (c: Case): AlignmentFacts => ({
+  topic: 'orders',
+  partition: 2,
+  source: {
+    logStartOffset: c.source[0],
+    firstOffset: c.firstOffset ?? c.source[0],
+    lastStableOffset: c.source[1],
+    highWatermark: c.source[1],
+  },
+  destination: { logStartOffset: c.destination[0], logEndOffset: c.destination[1] },
+  everMirrored: c.everMirrored ?? false,
+  fastForwardTarget: c.fastForwardTarget,
+  onGap: c.onGap ?? 'fail',
+})
+
+const BEYOND_INT32 = 2n ** 31n + 5n
+
+/** One or more for every row of the table, in the table's order. */
+const CASES: ReadonlyArray<readonly [row: string, what: string, facts: Case, decision: Alignment | RegExp]> = [
+  [
+    'fast-forward was interrupted',
+    'before its first filler',
+    { source: [BEYOND_INT32, BEYOND_INT32 + 9n], destination: [0n, 0n], fastForwardTarget: BEYOND_INT32 },
+    { kind: 'fast-forward', target: BEYOND_INT32 },
+  ],
+  [
+    'fast-forward was interrupted',
+    'half way, on a source that has gone on, and whatever is to be done with gaps',
+    { source: [900n, 2_000n], destination: [300n, 700n], fastForwardTarget: 800n, everMirrored: true, onGap: 'fail' },
+    { kind: 'fast-forward', target: 800n },
+  ],
+  [
+    'first time, source starts above an empty destination',
+    'whatever is to be done with gaps: nothing was ever promised below',
+    { source: [50n, 60n], destination: [0n, 0n], onGap: 'fail' },
+    { kind: 'fast-forward', target: 50n },
+  ],
+  [
+    'first time, source starts above an empty destination',
+    'to the first offset of the batch that the source’s log start lies in',
+    { source: [50n, 60n], firstOffset: 47n, destination: [0n, 0n] },
+    { kind: 'fast-forward', target: 47n },
+  ],
+  [
+    'first time, source starts above an empty destination',
+    'again, when the source’s start moved while the destination was moved',
+    { source: [50n, 60n], destination: [40n, 40n], fastForwardTarget: 40n },
+    { kind: 'fast-forward', target: 50n },
+  ],
+  [
+    'destination is ahead of the source',
+    'naming both offsets',
+    { source: [0n, 90n], destination: [0n, 100n], everMirrored: true },
+    /orders-2 ends at offset 100 on the destination but at 90 on the source/,
+  ],
+  ['destination is ahead of the source', 'data from elsewhere', { source: [0n, 0n], destination: [0n, 1n] }, /orders-2 ends at offset 1 /],
+  [
+    'retention overtook the mirror, gaps are recorded',
+    'with the range that is lost',
+    { source: [50n, 60n], destination: [0n, 20n], everMirrored: true, onGap: 'record' },
+    { kind: 'fast-forward', target: 50n, lost: { from: 20n, to: 50n } },
+  ],
+  [
+    'retention overtook the mirror',
+    'naming wanted, available and how many are lost',
+    { source: [50n, 60n], destination: [0n, 20n], everMirrored: true },
+    /offset 20 is wanted, the source starts at 50: 30 offsets are lost/,
+  ],
+  [
+    'retention overtook the mirror',
+    'and the destination was emptied by its own retention',
+    { source: [50n, 60n], destination: [20n, 20n], everMirrored: true },
+    /offset 20 is wanted, the source starts at 50/,
+  ],
+  [
+    'data from before this mirror',
+    'within the source’s range',
+    { source: [0n, 60n], destination: [0n, 20n] },
+    { kind: 'compare', from: 20n },
+  ],
+  ['go on', 'where the destination ends', { source: [0n, 60n], destination: [0n, 20n], everMirrored: true }, { kind: 'copy', from: 20n }],
+  ['go on', 'both empty', { source: [0n, 0n], destination: [0n, 0n] }, { kind: 'copy', from: 0n }],
+  ['go on', 'both at the end', { source: [7n, 60n], destination: [3n, 60n], everMirrored: true }, { kind: 'copy', from: 60n }],
+  [
+    'go on',
+    'inside the batch that the source’s log start lies in',
+    { source: [50n, 60n], firstOffset: 47n, destination: [47n, 47n] },
+    { kind: 'copy', from: 47n },
+  ],
+  [
+    'go on',
+    'a fast-forward that is over, with nothing copied yet',
+    { source: [50n, 60n], destination: [50n, 50n] },
+    { kind: 'copy', from: 50n },
+  ],
+]
+
+describe('alignment', () => {
+  it.each(CASES)('%s: %s', (row, _, given, decision) => {
+    const f = facts(given)
+    expect(ALIGNMENT.find((candidate) => candidate.when(f))?.name).toBe(row)
+    const decided = decideAlignment(f)
+    if (decision instanceof RegExp) {
+      expect(decided.kind).toBe('failed')
+      expect(decided.kind === 'failed' && decided.reason).toMatch(decision)
+    } else expect(decided).toEqual(decision)
+  })
+
+  it('has a case for every row', () => {
+    expect([...new Set(CASES.map(([row]) => row))]).toEqual(ALIGNMENT.map(({ name }) => name))
+  })
+
+  it('tells how to go on without what is lost', () => {
+    const decided = decideAlignment(facts({ source: [5n, 6n], destination: [0n, 1n], everMirrored: true }))
+    expect(decided.kind === 'failed' && decided.reason).toContain('mirror.on.gap=record')
+  })
+
+  const offset = fc.bigInt({ min: 0n, max: 40n })
+  const anyFacts = fc
+    .tuple(
+      offset,
+      offset,
+      offset,
+      offset,
+      offset,
+      fc.boolean(),
+      fc.option(offset, { nil: undefined }),
+      fc.constantFrom('fail' as const, 'record' as const),
+    )
+    .map(([start, inBatch, length, destinationStart, destinationLength, everMirrored, fastForwardTarget, onGap]) =>
+      facts({
+        source: [start, start + length],
+        firstOffset: start > inBatch ? start - inBatch : start,
+        destination: [destinationStart, destinationStart + destinationLength],
+        everMirrored,
+        ...(fastForwardTarget === undefined ? {} : { fastForwardTarget }),
+        onGap,
+      }),
+    )
+
+  it('never copies from anywhere but the destination’s log end, nor what the source no longer has, nor past its end', () => {
+    fc.assert(
+      fc.property(anyFacts, (f) => {
+        const decided = decideAlignment(f)
+        if (decided.kind !== 'copy' && decided.kind !== 'compare') return
+        expect(decided.from).toBe(f.destination.logEndOffset)
+        expect(decided.from).toBeGreaterThanOrEqual(f.source.firstOffset)
+        expect(decided.from).toBeLessThanOrEqual(f.source.highWatermark)
+      }),
+    )
+  })
+
+  it('moves the log end forwards only, never over what the source has, and loses nothing unasked', () => {
+    fc.assert(
+      fc.property(anyFacts, (f) => {
+        const decided = decideAlignment(f)
+        if (decided.kind !== 'fast-forward') return
+        expect(decided.target).toBeGreaterThan(f.destination.logEndOffset)
+        if (decided.target !== f.fastForwardTarget) {
+          expect(decided.target).toBe(f.source.firstOffset)
+          const hadData = f.everMirrored || f.destination.logStartOffset < f.destination.logEndOffset
+          if (hadData) expect([f.onGap, decided.lost]).toEqual(['record', { from: f.destination.logEndOffset, to: decided.target }])
+          else expect(decided.lost).toBeUndefined()
+        }
+      }),
+    )
+  })
+
+  it('trusts data it did not copy only after a comparison', () => {
+    fc.assert(
+      fc.property(anyFacts, (f) => {
+        if (f.everMirrored || f.fastForwardTarget !== undefined || f.destination.logStartOffset === f.destination.logEndOffset) return
+        expect(decideAlignment(f).kind).not.toBe('copy')
+      }),
+    )
+  })
+})
