@@ -82,6 +82,15 @@ describe.each<[Spelling]>([['kip'], ['verbs']])("the KIP's session, spelled as %
     expect((await call('describe', '--failed')).stdout).toBe('MIRROR TOPIC PARTITION RETRY ERROR\n')
   })
 
+  test('describe --watch goes on until Ctrl-C, which is 130', async () => {
+    const server = ['--bootstrap-server', brokers.destination.bootstrap, '--watch=200ms']
+    const watching = startProgram(spelling, spelling === 'kip' ? ['--describe', ...server] : ['describe', ...server])
+    running.push(watching)
+    await eventually(() => watching.output.stdout.match(/^MIRROR /gm)?.length === 3)
+    watching.child.kill('SIGINT')
+    expect(await watching.ended).toMatchObject({ exitCode: 130, stderr: '' })
+  })
+
   test('alter', async () => {
     const done = said('Completed updating config for mirror my-mirror.\n')
     expect(await call('alter', '--mirror', 'my-mirror', '--mirror-config', file)).toEqual(done)
@@ -121,7 +130,7 @@ describe.each<[Spelling]>([['kip'], ['verbs']])("the KIP's session, spelled as %
   })
 
   test('the runner leaves on SIGTERM', async () => {
-    const runner = running.at(-1)!
+    const runner = running.find(({ child }) => child.spawnargs.some((word) => /^(--)?run$/.test(word)) && child.exitCode === null)!
     runner.child.kill('SIGTERM')
     const { exitCode, stdout, stderr } = await runner.ended
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 0, stdout: '' })
