@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
-import { liveBrokers } from './broker-probe.js'
+import { probeCluster } from './broker-probe.js'
 import type { BoundListener } from './broker-settings.js'
 import { LogTail } from './log-tail.js'
 import { exitOf, Watchdog } from './process.js'
@@ -91,7 +91,10 @@ export class KafkaBroker {
   async #ready(brokersWanted: number): Promise<void> {
     const { host, port } = this.listeners[0]!
     const deadline = Date.now() + this.#options.startTimeoutMs
-    while ((await liveBrokers(host, port)) < brokersWanted) {
+    for (;;) {
+      const answer = await probeCluster(host, port)
+      // Somebody else's broker may be on a port that ours is about to fail to bind.
+      if (this.running && answer?.clusterId === this.clusterId && answer.brokers >= brokersWanted) return
       if (!this.running || this.#child?.pid === undefined)
         throw new Error(`The Kafka ${this.version} broker ended at its start:\n${this.log()}`)
       if (Date.now() > deadline) {

@@ -7,7 +7,7 @@ import { KafkaBroker } from './broker-process.js'
 import { brokerProperties, type Listener, propertiesText } from './broker-settings.js'
 import { findJava } from './java.js'
 import { type KafkaJars, kafkaJars } from './kafka-jars.js'
-import { freePorts } from './ports.js'
+import { freePorts, isFree } from './ports.js'
 import { runCommand } from './process.js'
 
 export { KafkaBroker }
@@ -18,6 +18,8 @@ export interface BrokerOptions {
   readonly nodeId?: number
   /** Port of the first listener. Default: a free one. */
   readonly port?: number
+  /** Port of the first listener if nobody has it, else any free one. */
+  readonly preferredPort?: number
   /** Default: one PLAINTEXT listener on 127.0.0.1. The first must be PLAINTEXT: it is the one that is probed. */
   readonly listeners?: readonly Listener[]
   /** Broker settings over the defaults of this module. */
@@ -57,7 +59,7 @@ export async function startCluster(options: BrokerOptions & { readonly brokers: 
   for (let tries = 1; ; tries++) {
     const brokers: KafkaBroker[] = []
     try {
-      await prepare(brokers, options, java.command, jars)
+      await prepare(brokers, tries === 1 ? await withPreferredPort(options) : options, java.command, jars)
       await Promise.all(brokers.map((broker) => broker.start(brokers.length)))
       return brokers
     } catch (error) {
@@ -67,6 +69,11 @@ export async function startCluster(options: BrokerOptions & { readonly brokers: 
       if (!taken || !chosenByUs || tries === 3) throw error
     }
   }
+}
+
+async function withPreferredPort<O extends BrokerOptions>(options: O): Promise<O> {
+  const { preferredPort } = options
+  return preferredPort !== undefined && (await isFree(preferredPort)) ? { port: preferredPort, ...options } : options
 }
 
 async function prepare(

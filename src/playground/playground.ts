@@ -8,7 +8,6 @@ import { findJava } from './java.js'
 import { type KafkaBroker, startBroker } from './kafka-broker.js'
 import { kafkaJars } from './kafka-jars.js'
 import { LiveView } from './live-view.js'
-import { isFree } from './ports.js'
 import { Watchdog } from './process.js'
 import { RunnerProcess } from './runner-process.js'
 import { SAMPLE_TOPICS, SampleProducer } from './sample-producer.js'
@@ -136,9 +135,8 @@ async function startClusters<Description>(
     await findJava(version, io.env)
     await kafkaJars({ ...common, version })
   }
-  const ports = await Promise.all([9092, 9094].map(async (port) => ((await isFree(port)) ? port : undefined)))
   io.tell('Starting two clusters …')
-  const starting = versions.map((version, index) => startBroker({ ...common, version, port: ports[index] }))
+  const starting = versions.map((version, index) => startBroker({ ...common, version, preferredPort: [9092, 9094][index] }))
   for (const broker of starting)
     cleanups.push(() =>
       broker.then(

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { readAnswer } from '../../../src/playground/broker-probe.js'
 import { brokerProperties, propertiesText } from '../../../src/playground/broker-settings.js'
 import { javaNeededBy, javaRelease } from '../../../src/playground/java.js'
 import { kafkaJars, pomFor, versionOfJars } from '../../../src/playground/kafka-jars.js'
@@ -98,4 +99,28 @@ test('a log tail keeps the last lines and the unfinished one', () => {
   tail.add('a\nb\nc')
   tail.add('d\ne')
   expect(tail.text()).toBe('b\ncd\ne')
+})
+
+describe('the probe', () => {
+  const string = (text: string | null) => {
+    const length = Buffer.alloc(2)
+    length.writeInt16BE(text === null ? -1 : Buffer.byteLength(text))
+    return Buffer.concat([length, Buffer.from(text ?? '')])
+  }
+  const answer = (brokers: number, clusterId: string | null) => {
+    const broker = Buffer.concat([Buffer.alloc(4), string('localhost'), Buffer.alloc(4), string(null)])
+    const count = Buffer.alloc(4)
+    count.writeInt32BE(brokers)
+    const rest = Buffer.alloc(8)
+    return Buffer.concat([Buffer.alloc(12), count, ...Array.from({ length: brokers }, () => broker), string(clusterId), rest])
+  }
+
+  test("tells a cluster from somebody else's on the same port", () => {
+    expect(readAnswer(answer(2, 'abc'))).toEqual({ brokers: 2, clusterId: 'abc' })
+    expect(readAnswer(answer(0, null))).toEqual({ brokers: 0, clusterId: undefined })
+  })
+
+  test('takes no answer of another protocol for one', () => {
+    expect(readAnswer(Buffer.from('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n'))).toBeUndefined()
+  })
 })
