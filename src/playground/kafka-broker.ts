@@ -13,7 +13,7 @@ import { runCommand } from './process.js'
 export { KafkaBroker }
 
 export interface BrokerOptions {
-  /** Kafka version; the one found in KAFKA_HOME wins when `env` has it. */
+  /** Kafka version; the one found in KAFKA_HOME wins when `env` has it. 2.8 (KRaft was a preview) cannot start again on its data. */
   readonly version: string
   readonly nodeId?: number
   /** Port of the first listener. Default: a free one. */
