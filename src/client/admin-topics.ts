@@ -30,7 +30,7 @@ const TIMEOUT_MS = 30_000
 const BROKER_DEFAULT = -1
 
 /**
- * Creates topics, an outcome for each. Sent again when the answer was lost: TOPIC_ALREADY_EXISTS may then mean our own topic.
+ * Creates topics, an outcome for each; brokers other than the controller learn of them a moment later. Sent again when the answer was lost: TOPIC_ALREADY_EXISTS may then mean our own topic.
  *
  * @throws ConnectionError
  */

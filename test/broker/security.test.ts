@@ -6,6 +6,7 @@ import { type ClientConfig, clientConfigOf } from '../../src/client/config.js'
 import { openConnection } from '../../src/client/connection.js'
 import { ConnectionError } from '../../src/client/errors.js'
 import { Metadata } from '../../src/protocol/index.js'
+import { runKafkaTool } from '../support/java-tools.js'
 import {
   javaClientProperties,
   type Mechanism,
@@ -181,6 +182,35 @@ describe('Kafka 4.4.0', () => {
     expect(answered).toBeGreaterThan(100)
     expect([busy.open, idle.open]).toEqual([true, true])
     await Promise.all([busy.close(), idle.close()])
+  })
+
+  test('a user that is deleted later is refused when the session is renewed, and does not hang', { timeout: 60_000 }, async () => {
+    const config = configOf('SASL_PLAINTEXT', settingsOf('SASL_PLAINTEXT', { mechanism: 'SCRAM-SHA-256', user: 'bob' }))
+    const connection = await openConnection(config.bootstrapServers[0]!, config)
+    const user = ['--entity-type', 'users', '--entity-name', 'bob', '--delete-config', 'SCRAM-SHA-256']
+    await runKafkaTool('4.4.0', 'kafka-configs', ['--bootstrap-server', secured.bootstrap('PLAINTEXT'), '--alter', ...user])
+    const until = performance.now() + 4 * SESSION_MS
+    let error: unknown
+    while (error === undefined && performance.now() < until) {
+      error = await connection.send(Metadata, { topics: [] }).then(
+        () => undefined,
+        (caught) => caught,
+      )
+    }
+    expect(error).toMatchObject({ kind: 'authentication' })
+    expect(connection.open).toBe(false)
+  })
+
+  test('other credentials take hold in a running client', async () => {
+    const good = configOf('SASL_SSL', settingsOf('SASL_SSL', { mechanism: 'SCRAM-SHA-512', user: 'alice' }))
+    const bad = configOf('SASL_SSL', settingsOf('SASL_SSL', { mechanism: 'SCRAM-SHA-512', user: 'alice', password: 'wrong' }))
+    const cluster = new Cluster(good)
+    await cluster.clusterId()
+    await cluster.reconfigure(bad)
+    await expect(cluster.clusterId()).rejects.toMatchObject({ kind: 'authentication' })
+    await cluster.reconfigure(configOf('SASL_PLAINTEXT', settingsOf('SASL_PLAINTEXT', { user: 'alice' })))
+    expect(await cluster.clusterId()).toBe(secured.broker.clusterId)
+    await cluster.close()
   })
 })
 
