@@ -106,7 +106,7 @@ describe('create', () => {
     ],
     ['itself as the source', 'm', () => file('self', { 'bootstrap.servers': destination.bootstrap('PLAINTEXT') }), 1, /same cluster/],
   ]
-  test.each(cases)('%s', async (_, mirror, config, exitCode, ...words) => {
+  test.concurrent.each(cases)('%s', async (_, mirror, config, exitCode, ...words) => {
     await expectRefusal(create(mirror, config()), exitCode, ...words)
   })
 
@@ -134,7 +134,7 @@ describe('create', () => {
 })
 
 describe('topics', () => {
-  test.each<[name: string, words: string[], exitCode: number, word: string | RegExp]>([
+  test.concurrent.each<[name: string, words: string[], exitCode: number, word: string | RegExp]>([
     ['a topic that is not there', ['--topic', 'nothing'], 1, 'nothing'],
     ['a regular expression that matches nothing', ['--topic', 'nothing.*'], 1, 'nothing.*'],
     ['a regular expression that is none', ['--topic', '(a'], 2, /\(a/],
@@ -163,7 +163,7 @@ describe('topics', () => {
 })
 
 describe('a mirror that is not there', () => {
-  test.each([
+  test.concurrent.each([
     ['add', '--topic', 'my-topic'],
     ['remove', '--topic', 'my-topic'],
     ['describe'],
@@ -176,7 +176,7 @@ describe('a mirror that is not there', () => {
 })
 
 describe('alter and throttle', () => {
-  test.each<[words: string[], exitCode: number, word: string | RegExp]>([
+  test.concurrent.each<[words: string[], exitCode: number, word: string | RegExp]>([
     [['alter', '--mirror', 'my-mirror', '--add-config', 'mirror.nmu=1'], 2, 'mirror.nmu'],
     [['alter', '--mirror', 'my-mirror', '--add-config', 'mirror.on.gap=maybe'], 2, 'mirror.on.gap'],
     [['throttle', '--broker', '4', '--rate', 'fast'], 2, 'fast'],
@@ -200,7 +200,7 @@ describe('alter and throttle', () => {
 })
 
 describe('the destination', () => {
-  test.each<[name: string, server: () => string, word: string | RegExp]>([
+  test.concurrent.each<[name: string, server: () => string, word: string | RegExp]>([
     ['a host that does not resolve', () => 'no-such-host.invalid:9092', 'no-such-host.invalid'],
     ['nobody there', () => 'localhost:1', /refused/],
     ['a web server', () => `127.0.0.1:${(web.address() as AddressInfo).port}`, /HTTP/],

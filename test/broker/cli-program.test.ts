@@ -24,7 +24,7 @@ describe('help and version', () => {
     for (const other of others) expect(other).toEqual(help)
   })
 
-  test.each(['start', 'create'])('%s --help shows examples', async (word) => {
+  test.concurrent.each(['start', 'create'])('%s --help shows examples', async (word) => {
     const help = await verbs(word, '--help')
     expect(help).toMatchObject(FINE)
     expect(help.stdout.slice(help.stdout.indexOf('EXAMPLES')).match(/\$ kafka-mirrors /g)?.length).toBeGreaterThanOrEqual(2)
@@ -39,7 +39,7 @@ describe('help and version', () => {
 })
 
 describe('wrong use is one line on stderr and 2', () => {
-  test.each([
+  test.concurrent.each([
     [['lst'], 'unknown verb lst — did you mean list?'],
     [['--list'], 'the first word has to be a verb, not --list — did you mean list?'],
     [['help', 'foo'], 'unknown verb foo'],
@@ -54,7 +54,7 @@ describe('wrong use is one line on stderr and 2', () => {
     expect(outcome.stderr).toContain(line)
   })
 
-  test.each([[[]], [['list']], [['--create', '--list']]])('in the spelling of the KIP: %j', async (words: string[]) => {
+  test.concurrent.each([[[]], [['list']], [['--create', '--list']]])('in the spelling of the KIP: %j', async (words: string[]) => {
     const line = expect.stringMatching(/^kafka-mirrors: [^\n]*--create --add[^\n]*\n$/)
     expect(await kip(...words)).toEqual({ exitCode: 2, stdout: '', stderr: line })
   })
@@ -69,7 +69,7 @@ test('a failure is one line and 1; its stack is shown with --debug only', async 
 })
 
 describe('installed', () => {
-  test.each(['run.js', 'kafka-mirrors.sh', 'kafka-mirror.sh'])('%s runs through a link, as npm makes one', async (name) => {
+  test.concurrent.each(['run.js', 'kafka-mirrors.sh', 'kafka-mirror.sh'])('%s runs through a link, as npm makes one', async (name) => {
     const link = join(folder, name)
     symlinkSync(join(projectRoot, 'bin', name), link)
     expect(execFileSync(link, ['--version'], { encoding: 'utf8' })).toMatch(/^kafka-mirrors /)
