@@ -49,14 +49,16 @@ export function holdSettings(
   const forced = new Map(Object.entries(FORCED).filter(([key]) => destinationDefaults.has(key)))
   const limit = largest([source.effective, destinationDefaults, local].map((configs) => configs.get('max.message.bytes')))
   if (limit !== undefined) forced.set('max.message.bytes', limit)
+  // Overrides that are all as we force them are an unfinished addition's, not the owner's: they must not be put back.
+  const ours = Object.keys(FORCED).every((key) => !forced.has(key) || local.get(key) === FORCED[key])
   const held: Record<string, string | null> = {}
-  for (const key of forced.keys()) held[key] = taken.get(key) ?? local.get(key) ?? null
+  for (const key of forced.keys()) held[key] = taken.get(key) ?? (ours ? null : (local.get(key) ?? null))
   const ordinary = [...taken].filter(([key]) => !forced.has(key) && destinationDefaults.has(key))
   return { apply: new Map([...ordinary, ...forced]), held }
 }
 
 function largest(values: readonly (string | undefined)[]): string | undefined {
-  const numbers = values.filter((value) => value !== undefined).map(Number)
+  const numbers = values.filter((value) => value !== undefined && value !== '').map(Number)
   return numbers.length === 0 ? undefined : String(Math.max(...numbers))
 }
 

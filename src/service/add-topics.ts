@@ -1,6 +1,5 @@
 import type { Cluster } from '../client/cluster.js'
 import { KeyedLog } from '../client/keyed-log.js'
-import type { TopicMetadata } from '../client/metadata.js'
 import { mirrorConfigOf } from '../mirror/config.js'
 import { failure, MirrorError, usageError } from '../mirror/errors.js'
 import { isLiteral, parsePattern } from '../mirror/filters.js'
@@ -12,40 +11,16 @@ import { STATE_TOPIC } from '../mirror/state-topic.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { uuidToBase64 } from '../protocol/uuid.js'
-import { checkExisting, checkNoLoop, checkNotTaken, checkSourceTopic } from './add-checks.js'
-import { byName, entriesOf, type ServiceContext } from './context.js'
+import { checkNotTaken } from './add-checks.js'
+import { type Addition, type Plan, planTopic } from './add-plan.js'
+import { byName, entriesOf, inPool, type ServiceContext } from './context.js'
 import { prepareTopic } from './destination-topic.js'
 import { about, DESTINATION, sourceOf, toMirrorError } from './failures.js'
-import { type LogBounds, logBounds } from './log-bounds.js'
-import { missingTopicRights, refuseMissingRights } from './rights.js'
 import { checkedClusterId, withSource } from './source-connection.js'
 import { type Mirror, mustExist, put } from './state-store.js'
 import type { AddedTopic, AddTopicsToMirrorOptions, AddTopicsToMirrorResult, TextMap, TopicResult } from './types.js'
 
-/** Fast-forward, as measured: offsets per second and bytes on disk per offset. */
-const FAST_FORWARD_PER_SECOND = 14e6
-const FAST_FORWARD_BYTES_PER_OFFSET = 1.4
-
-/** What an addition to one mirror works with. */
-interface Addition {
-  readonly context: ServiceContext
-  readonly mirror: Mirror
-  readonly source: Cluster
-  readonly sourceClusterId: string
-  readonly sourceTopics: ReadonlyMap<string, TopicMetadata>
-  readonly sourceState: MirrorState | undefined
-  readonly destinationClusterId: string
-  readonly options: AddTopicsToMirrorOptions
-  readonly warnings: string[]
-}
-
-/** A topic that passed every check, before anything is written for it. */
-interface Plan {
-  readonly there: TopicMetadata
-  readonly here: TopicMetadata | undefined
-  readonly how: AddedTopic['how']
-  readonly fastForward: AddedTopic['fastForward']
-}
+const TOPICS_AT_ONCE = 8
 
 /** See {@link MirrorAdmin.addTopicsToMirror}. */
 export async function addTopicsToMirror(
@@ -142,9 +117,7 @@ async function addAll(addition: Addition, selectors: readonly string[]): Promise
       error: failure('UNKNOWN_TOPIC', `no topic on the source of mirror ${mirror.name} matches ${topic}`, SEE),
     })),
   ].map(({ topic, error }): TopicResult<AddedTopic> => ({ topic, mirror: mirror.name, ok: false, error }))
-  const added: TopicResult<AddedTopic>[] = []
-  for (const topic of selection.topics) added.push(await addOne(addition, topic))
-  return [...failed, ...added]
+  return [...failed, ...(await inPool(TOPICS_AT_ONCE, selection.topics, (topic) => addOne(addition, topic)))]
 }
 
 const SEE = 'Names are case-sensitive; topics without the right to DESCRIBE are not seen.'
@@ -182,46 +155,6 @@ const isExisting = (error: unknown): boolean =>
   error instanceof MirrorError && error.cause instanceof KafkaError && error.cause.code === Errors.TOPIC_ALREADY_EXISTS
 
 const shown = (topicId: string | undefined) => (topicId === undefined || topicId === NO_UUID ? undefined : uuidToBase64(topicId))
-
-async function planTopic(addition: Addition, topic: string): Promise<Plan> {
-  const { context, mirror, source, sourceTopics, options } = addition
-  const there = sourceTopics.get(topic)!
-  checkSourceTopic(there, entriesOf(options.topicIds ?? {}).get(topic))
-  const state = await context.store.read()
-  checkNotTaken(state, mirror.name, topic)
-  refuseMissingRights(await missingTopicRights(source, context.destination, topic))
-  checkNoLoop(addition.sourceState, addition.destinationClusterId, topic)
-  const found = (await context.destination.topics([topic])).get(topic)
-  const here = found === undefined || found.partitions.length === 0 ? undefined : found
-  const spec = state.mirror(mirror.name)?.topics.get(topic)
-  if (isActive(spec)) return unchanged(there, here, spec)
-  const sourceBounds = await logBounds(source, topic, there.partitions.length)
-  const existing = here && (await checkExisting(source, context.destination, there, here, sourceBounds))
-  return { there, here, how: existing?.how ?? 'created', fastForward: fastForwardOf(sourceBounds, existing?.bounds ?? []) }
-}
-
-/** A topic the mirror has already: fine as long as it is still the same topic on the source. */
-function unchanged(there: TopicMetadata, here: TopicMetadata | undefined, spec: TopicSpec): Plan {
-  if (there.topicId !== spec.sourceTopicId) {
-    throw failure(
-      'TOPIC_RECREATED',
-      `topic ${there.name} was recreated on the source since it was added`,
-      'Remove it from the mirror and delete it on the destination to copy the new one.',
-    )
-  }
-  return { there, here, how: 'unchanged', fastForward: undefined }
-}
-
-function fastForwardOf(source: readonly LogBounds[], destination: readonly LogBounds[]): AddedTopic['fastForward'] {
-  let offsets = 0n
-  for (const [partition, { logStartOffset }] of source.entries()) {
-    const from = destination[partition]?.highWatermark ?? 0n
-    if (logStartOffset > from) offsets += logStartOffset - from
-  }
-  if (offsets === 0n) return undefined
-  const count = Number(offsets)
-  return { offsets, seconds: count / FAST_FORWARD_PER_SECOND, bytes: BigInt(Math.ceil(count * FAST_FORWARD_BYTES_PER_OFFSET)) }
-}
 
 /** Prepares the destination's topic, then records the addition, which makes runners begin. Gives the destination's topic id. */
 async function addPlanned(context: ServiceContext, addition: Addition, plan: Plan): Promise<string> {

@@ -13,6 +13,7 @@ import { about, DESTINATION, isMissingRight, toMirrorError } from './failures.js
 const CONFLICT_ATTEMPTS = 10
 const MAX_REPLICATION_FACTOR = 3
 const CREATED_WITHIN_MS = 30_000
+const MAX_BATCH_BYTES = 16 << 20
 
 /** What to write, and what to tell the caller once it is written. */
 export interface Decision<T> {
@@ -26,6 +27,7 @@ export type Mirror = MirrorEntry & { readonly spec: MirrorSpec }
 /** The state topic as commands use it: read it all, or change it only if nobody else changed it meanwhile. */
 export class StateStore {
   readonly log: KeyedLog
+  private lastUpdate: Promise<unknown> = Promise.resolve()
 
   constructor(private readonly destination: Cluster) {
     this.log = new KeyedLog(destination, STATE_TOPIC)
@@ -40,10 +42,17 @@ export class StateStore {
    * Changes the operators' part of the state under its lock: `decide` sees the state as it is, may throw, and is asked again
    * whenever somebody else was faster. It sees spec and result keys only. All records are written, or none.
    */
-  async update<T>(decide: (state: MirrorState) => Decision<T> | Promise<Decision<T>>): Promise<T> {
+  update<T>(decide: (state: MirrorState) => Decision<T>): Promise<T> {
+    // One at a time: a process must not be its own rival.
+    const result = this.lastUpdate.then(() => this.updateNow(decide))
+    this.lastUpdate = result.catch(() => {})
+    return result
+  }
+
+  private async updateNow<T>(decide: (state: MirrorState) => Decision<T>): Promise<T> {
     for (let attempt = 0; attempt < CONFLICT_ATTEMPTS; attempt++) {
       const snapshot = await this.talk(() => this.log.snapshot(SPEC_PARTITION))
-      const { records, result } = await decide(readable(MirrorState.of(snapshot?.records ?? [])))
+      const { records, result } = decide(readable(MirrorState.of(snapshot?.records ?? [])))
       if (records.length === 0) return result
       if (snapshot === undefined) throw failure('STATE_UNREADABLE', `topic ${STATE_TOPIC} has disappeared from the destination`)
       if (await this.talk(() => this.log.compareAndAppend(snapshot, records))) return result
@@ -71,6 +80,8 @@ export class StateStore {
         ['cleanup.policy', 'compact'],
         ['min.compaction.lag.ms', '60000'],
         ['compression.type', 'producer'],
+        // One change is one batch, however many topics or partitions it is about.
+        ['max.message.bytes', String(MAX_BATCH_BYTES)],
       ])
       const topic = { name: STATE_TOPIC, partitions: SHARDS, replicationFactor, configs }
       const created = (await createTopics(this.destination, [topic], { validateOnly })).get(STATE_TOPIC)!

@@ -61,9 +61,9 @@ function changeOf(topic: string, settings: ReadonlyMap<string, string | null>) {
 export const refusalWarnings = (topic: string, { refused }: AppliedSettings): string[] =>
   refused.map(({ key, reason }) => `topic ${topic}: the destination does not take ${key}: ${reason}`)
 
-/** Every topic setting the destination knows, with its default as far as brokers tell; learnt from a topic that is there. */
+/** Every topic setting the destination knows, with its default; learnt from the state topic, whose own overrides hide theirs (empty). */
 export async function destinationDefaults(destination: Cluster, stateTopic: string): Promise<ReadonlyMap<string, string>> {
   const [result] = await describeConfigs(destination, [{ type: 'topic', name: stateTopic }])
   if (!result!.ok) throw failure('RIGHTS_MISSING', `settings of topic ${stateTopic} cannot be read: ${result!.error.message}`)
-  return new Map(result!.value.map(({ name, value }) => [name, value ?? '']))
+  return new Map(result!.value.map(({ name, value, source }) => [name, source === 'topic' ? '' : (value ?? '')]))
 }

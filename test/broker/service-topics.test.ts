@@ -177,6 +177,30 @@ describe('addTopicsToMirror', () => {
   })
 })
 
+describe('many topics and circles', () => {
+  it('adds and removes forty topics in one call', async () => {
+    const names = Array.from({ length: 40 }, (_, i) => `bulk-${i}`)
+    for (const topic of names) await kafka.source.admin.createTopic(topic)
+    const added = await admin.addTopicsToMirror({ 'bulk-.*': 'n' })
+    expect(added.topics.filter(({ ok }) => ok).map(({ topic }) => topic)).toEqual([...names].sort())
+    const removed = await admin.removeTopicsFromMirror('n', ['bulk-.*'])
+    expect(removed.topics.filter(({ ok }) => ok)).toHaveLength(40)
+  })
+
+  it('refuses to mirror back what is mirrored from here', async () => {
+    await kafka.destination.admin.createTopic('circle')
+    const there = new MirrorAdmin({ 'bootstrap.servers': kafka.source.bootstrap })
+    try {
+      await there.createMirror('back', { 'bootstrap.servers': kafka.destination.bootstrap })
+      expect((await there.addTopicsToMirror({ circle: 'back' })).topics).toMatchObject([{ ok: true }])
+      const error = await errorOf(admin.addTopicsToMirror({ circle: 'm' }))
+      expect(error.message).toBe('topic circle would be mirrored in a circle: mirror back on the source copies it from this cluster')
+    } finally {
+      await there.close()
+    }
+  })
+})
+
 describe('removeTopicsFromMirror without a runner', () => {
   it('says what would be lost, then lets go, and is idempotent', async () => {
     await kafka.source.admin.createTopic('let-go', { partitions: 2, configs: { 'retention.ms': '123456789' } })

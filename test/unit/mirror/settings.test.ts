@@ -164,6 +164,11 @@ describe('held settings', () => {
     )
     expect(held).toMatchObject({ 'retention.bytes': '5', 'retention.ms': '1000', 'message.timestamp.type': 'LogAppendTime' })
   })
+
+  it('does not take what an unfinished addition left for the owner’s own', () => {
+    const { apply } = holdSettings(source, destination, [])
+    expect(holdSettings(source, destination, [], apply)).toEqual(holdSettings(source, destination, []))
+  })
 })
 
 describe('partition states', () => {
