@@ -178,13 +178,13 @@ describe('addTopicsToMirror', () => {
 })
 
 describe('many topics and circles', () => {
-  it('adds and removes forty topics in one call', async () => {
-    const names = Array.from({ length: 40 }, (_, i) => `bulk-${i}`)
+  it('adds and removes many topics in one call', async () => {
+    const names = Array.from({ length: 16 }, (_, i) => `bulk-${i}`)
     for (const topic of names) await kafka.source.admin.createTopic(topic)
     const added = await admin.addTopicsToMirror({ 'bulk-.*': 'n' })
     expect(added.topics.filter(({ ok }) => ok).map(({ topic }) => topic)).toEqual([...names].sort())
     const removed = await admin.removeTopicsFromMirror('n', ['bulk-.*'])
-    expect(removed.topics.filter(({ ok }) => ok)).toHaveLength(40)
+    expect(removed.topics.filter(({ ok }) => ok)).toHaveLength(16)
   })
 
   it('refuses to mirror back what is mirrored from here', async () => {
