@@ -17,6 +17,7 @@ export interface StatusIdentity {
  */
 export class StatusBook {
   private current: PartitionStatus
+  private writing: Promise<void> = Promise.resolve()
 
   constructor(
     last: PartitionStatus | undefined,
@@ -43,8 +44,14 @@ export class StatusBook {
     return this.current
   }
 
-  /** Writes the changed status; if that fails, nothing has changed. `since` follows the state. */
-  async update(change: Partial<PartitionStatus>): Promise<void> {
+  /** Writes the changed status, one change after the other; if that fails, nothing has changed. `since` follows the state. */
+  update(change: Partial<PartitionStatus>): Promise<void> {
+    const written = this.writing.then(() => this.apply(change))
+    this.writing = written.catch(() => {})
+    return written
+  }
+
+  private async apply(change: Partial<PartitionStatus>): Promise<void> {
     const { ownerEpoch, owner } = this.identity()
     const since = change.state === undefined || change.state === this.current.state ? this.current.since : this.now()
     const next = { ...this.current, ...change, ownerEpoch, owner, since }

@@ -90,6 +90,12 @@ describe('the book of a partition’s status', () => {
     ])
   })
 
+  it('keeps both of two changes that overlap', async () => {
+    const { book, written } = setUp({})
+    await Promise.all([book.update({ sourceLeaderEpochs: [{ epoch: 9, startOffset: 20n }] }), book.update({ state: 'MIRRORING' })])
+    expect(written.at(-1)).toMatchObject({ state: 'MIRRORING', sourceLeaderEpochs: [{ epoch: 9, startOffset: 20n }] })
+  })
+
   it('believes only what is on record', async () => {
     const { book, broken } = setUp({})
     broken.now = true
