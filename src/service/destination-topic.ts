@@ -46,8 +46,10 @@ export async function prepareTopic(preparation: Preparation): Promise<PreparedTo
     ])
     const local = here === undefined ? undefined : (await readTopicConfigs(destination, there.name)).overrides
     const settings = holdSettings(sourceConfigs, defaults, preparation.excludedSettings, local)
+    // First, since a broker without producer ids (a preview of KRaft) can be no destination at all.
+    const producers = await allocate(destination, partitions)
     const warnings = here === undefined ? await create(preparation, settings) : await takeIn(preparation, here, settings)
-    const [topicId, producers] = await Promise.all([appeared(destination, there.name, partitions), allocate(destination, partitions)])
+    const topicId = await appeared(destination, there.name, partitions)
     return { topicId, held: settings.held, producers, warnings }
   })
 }
