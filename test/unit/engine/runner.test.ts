@@ -1,0 +1,273 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Cluster } from '../../../src/client/cluster.js'
+import { encodeAssignment } from '../../../src/client/consumer-protocol.js'
+import { Runner, type StateLog } from '../../../src/engine/runner.js'
+import type { StateRecord } from '../../../src/mirror/fold.js'
+import { SHARDS, shardOf } from '../../../src/mirror/shards.js'
+import { decodeValue, encodeValue, type PartitionStatus, type TopicSpec } from '../../../src/mirror/state.js'
+import { formatKey, parseKey } from '../../../src/mirror/state-keys.js'
+import { Errors } from '../../../src/protocol/errors.js'
+
+const STATE_TOPIC = '__kafka_mirrors'
+const ID = (n: number) => `00000000-0000-0000-0000-${String(n).padStart(12, '0')}`
+const ALL = Array.from({ length: SHARDS }, (_, shard) => shard)
+
+const topicSpec = (more: Partial<TopicSpec> = {}): TopicSpec => ({
+  desired: 'MIRRORING',
+  sourceTopicId: ID(1),
+  destinationTopicId: ID(2),
+  partitions: 2,
+  producers: [
+    { id: 71n, epoch: 0 },
+    { id: 72n, epoch: 0 },
+  ],
+  held: {},
+  addedAt: 100,
+  ...more,
+})
+
+const mirrorRecord = (mirror: string): StateRecord => ({
+  key: formatKey({ kind: 'mirror', mirror }),
+  value: encodeValue('mirror', { sourceClusterId: 'A', createdAt: 1 }),
+})
+const topicRecord = (mirror: string, topic: string, spec: TopicSpec): StateRecord => ({
+  key: formatKey({ kind: 'topic', mirror, topic }),
+  value: encodeValue('topic', spec),
+})
+
+/** A state topic that gives written records back, as the real one does. */
+class MemoryLog implements StateLog {
+  readonly topic = STATE_TOPIC
+  readonly statuses: Array<{ readonly partition: number; readonly status: PartitionStatus }> = []
+  private deliver: (records: readonly StateRecord[]) => void = () => {}
+
+  constructor(private readonly initial: readonly StateRecord[]) {}
+
+  async load(): Promise<readonly StateRecord[]> {
+    return this.initial
+  }
+
+  follow(onRecords: (records: readonly StateRecord[]) => void, signal: AbortSignal): Promise<void> {
+    this.deliver = onRecords
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+  }
+
+  async append(_shard: number, records: readonly StateRecord[]): Promise<void> {
+    for (const { key, value } of records) {
+      const parsed = parseKey(key)
+      if (parsed?.kind === 'status' && value !== null)
+        this.statuses.push({ partition: parsed.partition, status: decodeValue('status', value) })
+    }
+    this.deliver(records)
+  }
+
+  operator(...records: StateRecord[]): void {
+    this.deliver(records)
+  }
+}
+
+/** Clusters on which every partition is in sync and nothing ever arrives; the runner is alone in the group. */
+class World {
+  assigned: readonly number[] = ALL
+  generation = 0
+  memberId = ''
+  rebalancing = false
+  readonly requests: string[] = []
+  readonly sources: string[] = []
+  closedSources = 0
+  openFetches = 0
+  private readonly committed = new Map<number, bigint>()
+
+  private readonly answers: Record<string, (request: never) => unknown> = {
+    JoinGroup: ({ memberId }: { memberId: string }) => {
+      if (memberId === '') return { errorCode: Errors.MEMBER_ID_REQUIRED, memberId: 'm' }
+      this.rebalancing = false
+      return { errorCode: 0, memberId, leader: 'somebody else', generationId: ++this.generation, members: [] }
+    },
+    SyncGroup: () => ({ errorCode: 0, assignment: encodeAssignment([{ topic: STATE_TOPIC, partitions: this.assigned }]) }),
+    Heartbeat: () => ({ errorCode: this.rebalancing ? Errors.REBALANCE_IN_PROGRESS : 0 }),
+    LeaveGroup: () => ({ errorCode: 0 }),
+    OffsetCommit: ({ topics }: { topics: Array<{ partitions: Array<{ partitionIndex: number; committedOffset: bigint }> }> }) => {
+      for (const { partitionIndex, committedOffset } of topics[0]!.partitions) this.committed.set(partitionIndex, committedOffset)
+      return { topics: [] }
+    },
+    OffsetFetch: ({ topics }: { topics: Array<{ partitionIndexes: number[] }> }) => ({
+      groups: [
+        {
+          errorCode: 0,
+          topics: [
+            {
+              partitions: topics[0]!.partitionIndexes.map((partitionIndex) => ({
+                partitionIndex,
+                committedOffset: this.committed.get(partitionIndex) ?? 0n,
+                errorCode: 0,
+              })),
+            },
+          ],
+        },
+      ],
+    }),
+    ListOffsets: () => ({ topics: [{ partitions: [{ errorCode: 0, offset: 0n }] }] }),
+    DescribeProducers: () => ({ topics: [{ partitions: [{ errorCode: 0, activeProducers: [] }] }] }),
+    DescribeConfigs: () => ({ results: [{ errorCode: 0, configs: [{ name: 'max.message.bytes', value: '1048588' }] }] }),
+  }
+
+  cluster(topicId: string): Cluster {
+    const answer = async (api: { name: string }, request: unknown) => {
+      this.requests.push(api.name)
+      const known = this.answers[api.name]
+      if (known === undefined) throw new Error(`nobody answers ${api.name}`)
+      return known(request as never)
+    }
+    const rejects = new Set<(error: Error) => void>()
+    const cluster = {
+      clusterId: async () => 'A',
+      refresh: async () => {},
+      topics: async () => new Map(),
+      leaderOf: () => ({ brokerId: 1, leaderEpoch: 0, topicId }),
+      forgetCoordinator: () => {},
+      coordinator: (_kind: string, _key: string, api: { name: string }, request: unknown) => answer(api, request),
+      leader: (_topic: string, _partition: number, api: { name: string }, request: unknown) => answer(api, request),
+      any: (api: { name: string }, request: unknown) => answer(api, request),
+      dedicated: async () => {
+        const mine = new Set<(error: Error) => void>()
+        return {
+          open: true,
+          versionOf: () => 13,
+          // Long polls that find nothing.
+          send: () =>
+            new Promise((_, reject) => {
+              this.openFetches++
+              mine.add(reject)
+              rejects.add(reject)
+            }),
+          close: async () => {
+            for (const reject of mine) reject(new Error('closed'))
+            this.openFetches -= mine.size
+            mine.clear()
+          },
+        }
+      },
+      close: async () => {
+        for (const reject of rejects) reject(new Error('closed'))
+        if (topicId === ID(1)) this.closedSources++
+      },
+    }
+    return cluster as unknown as Cluster
+  }
+}
+
+async function setUp(records: readonly StateRecord[]) {
+  const world = new World()
+  const log = new MemoryLog(records)
+  const runner = new Runner({
+    destination: world.cluster(ID(2)),
+    log,
+    groupId: STATE_TOPIC,
+    owner: 'runner',
+    sessionTimeoutMs: 10_000,
+    heartbeatIntervalMs: 3_000,
+    bufferBytes: 1 << 20,
+    openSource: (mirror) => {
+      world.sources.push(mirror)
+      return world.cluster(ID(1))
+    },
+  })
+  await runner.start()
+  await settle()
+  const states = () => Object.fromEntries(runner.snapshot.partitions.map(({ topic, partition, state }) => [`${topic}-${partition}`, state]))
+  return { world, log, runner, states }
+}
+
+/** Lets everything run that needs no time to pass. */
+const settle = () => vi.advanceTimersByTimeAsync(1)
+
+describe('a runner', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('takes up the partitions of its shards, once each, and lets go of everything at the end', async () => {
+    const { world, log, runner, states } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())])
+    expect(states()).toEqual({ 'orders-0': 'MIRRORING', 'orders-1': 'MIRRORING' })
+    expect([world.sources, runner.snapshot.alive, runner.snapshot.ownedShards]).toEqual([['m'], true, SHARDS])
+    expect(log.statuses.every(({ status }) => status.ownerEpoch === 1)).toBe(true)
+    await runner.drain()
+    expect([states(), world.closedSources, world.openFetches]).toEqual([{}, 1, 0])
+    await settle()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('starts nothing again while it leaves, whatever is written meanwhile', async () => {
+    const { world, log, runner } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())])
+    const draining = runner.drain()
+    log.operator(topicRecord('m', 'orders', topicSpec()), topicRecord('m', 'more', topicSpec()))
+    await vi.advanceTimersByTimeAsync(100)
+    await draining
+    const written = log.statuses.length
+    await vi.advanceTimersByTimeAsync(100_000)
+    expect([runner.snapshot.partitions, world.sources, log.statuses.length]).toEqual([[], ['m'], written])
+  })
+
+  it('gives up the partitions of a shard that goes to another runner and keeps the others', async () => {
+    const { world, states, log, runner } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())])
+    const gone = shardOf('m', 'orders', 0)
+    world.assigned = ALL.filter((shard) => shard !== gone)
+    world.rebalancing = true
+    await vi.advanceTimersByTimeAsync(3_001)
+    log.operator(topicRecord('m', 'orders', topicSpec()))
+    await vi.advanceTimersByTimeAsync(100)
+    expect(states()).toEqual({ 'orders-1': 'MIRRORING' })
+    world.assigned = ALL
+    world.rebalancing = true
+    await vi.advanceTimersByTimeAsync(3_001)
+    expect(states()).toEqual({ 'orders-0': 'MIRRORING', 'orders-1': 'MIRRORING' })
+    expect(log.statuses.filter(({ partition }) => partition === 0).at(-1)?.status.ownerEpoch).toBe(2)
+    await runner.drain()
+  })
+
+  it('confirms a removal with the log end, and forgets the topic once it is removed', async () => {
+    const { log, runner, states, world } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())])
+    log.operator(topicRecord('m', 'orders', topicSpec({ desired: 'STOPPING' })))
+    await settle()
+    expect(states()).toEqual({ 'orders-0': 'STOPPED', 'orders-1': 'STOPPED' })
+    const last = [0, 1].map((partition) => log.statuses.filter((one) => one.partition === partition).at(-1)?.status)
+    expect(last.map((status) => [status?.state, status?.stoppedAt])).toEqual([
+      ['STOPPED', 0n],
+      ['STOPPED', 0n],
+    ])
+    log.operator(topicRecord('m', 'orders', topicSpec({ desired: 'STOPPED' })))
+    await settle()
+    expect([states(), world.closedSources]).toEqual([{}, 1])
+    await runner.drain()
+  })
+
+  it('starts over when a topic was removed and added again, after the old copy is done', async () => {
+    const { log, runner, states } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())])
+    log.operator(topicRecord('m', 'orders', topicSpec({ addedAt: 200 })))
+    await settle()
+    expect(states()).toEqual({ 'orders-0': 'MIRRORING', 'orders-1': 'MIRRORING' })
+    expect(log.statuses.at(-1)?.status.addedAt).toBe(200)
+    await runner.drain()
+  })
+
+  it('is not woken by its own statuses: a failed partition waits its back-off', async () => {
+    const { log, runner, states } = await setUp([
+      mirrorRecord('m'),
+      topicRecord('m', 'orders', topicSpec({ partitions: 1, sourceTopicId: ID(9) })),
+    ])
+    expect(states()).toEqual({ 'orders-0': 'FAILED' })
+    await vi.advanceTimersByTimeAsync(60_000)
+    // 1 s, 2 s, 4 s, … with jitter.
+    expect(log.statuses.length).toBeLessThan(20)
+    await runner.drain()
+  })
+
+  it('moves partitions to a new link when the source’s properties change', async () => {
+    const { world, log, runner, states } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())])
+    const key = formatKey({ kind: 'config', mirror: 'm', key: 'sasl.mechanism' })
+    log.operator({ key, value: encodeValue('config', { value: 'PLAIN' }) })
+    await vi.advanceTimersByTimeAsync(500)
+    expect([world.sources, world.closedSources, states()]).toEqual([['m', 'm'], 1, { 'orders-0': 'MIRRORING', 'orders-1': 'MIRRORING' }])
+    await runner.drain()
+  })
+})
