@@ -108,6 +108,14 @@ export class PartitionMirror {
     this.pause.interrupt()
   }
 
+  /** What the destination's metadata say just now: the topic's id, undefined when it is gone. */
+  destinationSeen(topicId: string | undefined): void {
+    const { copy } = this
+    if (copy === undefined || topicId === copy.start.destinationTopicId) return
+    const what = topicId === undefined ? 'is gone from' : 'was deleted and created again on'
+    copy.finish({ kind: 'moved', side: 'destination', reason: `the topic ${what} the destination` })
+  }
+
   applyThrottle(): void {
     if (this.copy !== undefined) this.setLimit(this.copy)
   }
@@ -229,7 +237,7 @@ export class PartitionMirror {
     this.copy = copy
     this.destinationBroker = destinationLeader.brokerId
     this.setLimit(copy)
-    const progressAtStart = this.counters.records
+    const [progressAtStart, startedAt] = [this.counters.records, this.now()]
     // A verdict stands until something was really copied.
     if (this.state !== 'FAILED') await this.enter('MIRRORING', { error: undefined })
     if (this.released || context.spec().desired !== 'MIRRORING') copy.drain()
@@ -239,7 +247,7 @@ export class PartitionMirror {
     // A later append that landed rules out an earlier one of unknown fate: its sequence has passed.
     if (copy.uncertain) this.appendUncertain = true
     else if (this.counters.records > progressAtStart) this.appendUncertain = false
-    if (this.counters.records > progressAtStart || this.now() - this.since > RETRY_MAX_MS) this.attempts = 0
+    if (this.counters.records > progressAtStart || this.now() - startedAt > RETRY_MAX_MS) this.attempts = 0
     return end
   }
 

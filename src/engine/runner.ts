@@ -7,8 +7,10 @@ import { forcedSettings } from '../mirror/held.js'
 import { SHARDS, shardOf } from '../mirror/shards.js'
 import { encodeValue, type TopicSpec } from '../mirror/state.js'
 import { formatKey } from '../mirror/state-keys.js'
+import { SPEC_PARTITION } from '../mirror/state-topic.js'
 import { ByteBudget } from './byte-budget.js'
 import { DestinationLink } from './destination-link.js'
+import { LostPlace } from './errors.js'
 import { publish, type RunnerSnapshot } from './events.js'
 import { Ownership } from './ownership.js'
 import type { PartitionContext } from './partition-context.js'
@@ -17,6 +19,7 @@ import { lowestOwnerEpoch } from './shard-floor.js'
 import { Slots } from './slots.js'
 import { SourceLink } from './source-link.js'
 import { TopicCare } from './topic-care.js'
+import { TopicWatch } from './topic-watch.js'
 
 /** The state topic, which doubles as the group's subscription: its partitions are the shards. */
 export interface StateLog {
@@ -25,6 +28,8 @@ export interface StateLog {
   load(): Promise<readonly StateRecord[] | undefined>
   /** Feeds what came after {@link load}, until `signal` aborts; passing errors are told and tried again. */
   follow(onRecords: (records: readonly StateRecord[]) => void, signal: AbortSignal, failed: (error: unknown) => void): Promise<void>
+  /** Resolves once `follow` has given out all that these shards hold now. Throws when that takes longer than `timeoutMs`. */
+  caughtUp(shards: readonly number[], timeoutMs: number): Promise<void>
   /** Appends with acks=all. */
   append(shard: number, records: readonly StateRecord[]): Promise<unknown>
 }
@@ -45,6 +50,8 @@ export interface RunnerOptions {
   /** A client for a mirror's source. Throws when its properties are wrong. */
   openSource(mirror: string, properties: ReadonlyMap<string, string>): Cluster
 }
+
+const LONGEST_WATCH_INTERVAL_MS = 30_000
 
 interface Held {
   readonly partition: PartitionMirror
@@ -68,6 +75,7 @@ export class Runner {
   private readonly ownership: Ownership
   private readonly care: TopicCare
   private readonly fastForwardSlots = new Slots(2)
+  private readonly watch: TopicWatch
   private readonly stopped = new AbortController()
   private following: Promise<void> | undefined
   private reconcileScheduled = false
@@ -90,6 +98,15 @@ export class Runner {
     this.destination = new DestinationLink(options.destination, options.owner, () => this.group.alive)
     this.ownership = new Ownership(this.group, (shard) => lowestOwnerEpoch(options.destination, this.state, shard))
     this.care = new TopicCare(options.destination)
+    this.watch = new TopicWatch({
+      topics: () => new Set([...this.held.keys()].map(topicOfKey)),
+      intervalMs: () =>
+        Math.min(LONGEST_WATCH_INTERVAL_MS, ...[...this.sources.keys()].map((mirror) => this.configOf(mirror).metadataRefreshIntervalMs)),
+      look: (topics) => options.destination.topics(topics),
+      seen: (topic, topicId) => {
+        for (const [key, { partition }] of this.held) if (topicOfKey(key) === topic) partition.destinationSeen(topicId)
+      },
+    })
   }
 
   /** Reads the state to its end and joins the group; copying goes on until {@link drain}. Throws KafkaError, ConnectionError. */
@@ -106,6 +123,7 @@ export class Runner {
       (error) => this.warn('state', `reading ${log.topic}`, error),
     )
     this.group.start()
+    this.watch.start()
   }
 
   get snapshot(): RunnerSnapshot {
@@ -121,6 +139,7 @@ export class Runner {
   /** Appends what was read, leaves the group and closes everything. */
   async drain(): Promise<void> {
     await this.group.leave()
+    this.watch.close()
     this.stopped.abort()
     await this.following?.catch((error) => this.warn('state', `reading ${this.options.log.topic}`, error))
     await Promise.all([...this.sources.values()].map(({ link }) => link.close()))
@@ -129,6 +148,8 @@ export class Runner {
   }
 
   private async acquired(shards: readonly number[]): Promise<void> {
+    // What the last owner was told must be known before its partitions are taken up: a removed topic is writable.
+    await this.options.log.caughtUp([...new Set([SPEC_PARTITION, ...shards])], this.options.sessionTimeoutMs)
     await this.ownership.take(shards)
     publish({ level: 'info', event: 'shards', message: `took ${shards.length} shards, ${this.ownership.count} held` })
     this.reconcile()
@@ -242,6 +263,8 @@ export class Runner {
     }
     const key = formatKey({ kind: 'status', mirror, topic, partition })
     held.partition = new PartitionMirror(context, this.state.status(mirror, topic, partition), async (status) => {
+      // On its way out after the shard was given up: what it says now would be taken for the new owner's by compaction.
+      if (status.ownerEpoch < 0) throw new LostPlace()
       await options.log.append(shard, [{ key, value: encodeValue('status', status) }])
     })
     return held as Held
@@ -281,6 +304,7 @@ export class Runner {
 /** Neither mirrors nor topics have a slash in their names. */
 const keyOf = (mirror: string, topic: string, partition: number) => `${mirror}/${topic}/${partition}`
 const mirrorOfKey = (key: string) => key.slice(0, key.indexOf('/'))
+const topicOfKey = (key: string) => key.slice(key.indexOf('/') + 1, key.lastIndexOf('/'))
 
 interface Wanted {
   readonly mirror: string
