@@ -9,20 +9,23 @@ export interface WaitOptions {
   readonly what?: string
 }
 
+/** What a value is once it is known to be neither false nor missing. */
+type Held<T> = Exclude<T, false | null | undefined>
+
 /**
  * Looks again and again until the condition returns something truthy, and returns that. A condition that throws counts as
  * not yet, so it may be made of expectations.
  *
  * @throws Error with the condition's last error or value when the bound is hit.
  */
-export async function eventually<T>(condition: () => T | Promise<T>, options: WaitOptions = {}): Promise<NonNullable<T>> {
+export async function eventually<T>(condition: () => T | Promise<T>, options: WaitOptions = {}): Promise<Held<T>> {
   const within = options.within ?? 20_000
   const deadline = Date.now() + within
   for (;;) {
     let last: unknown
     try {
       const value = await condition()
-      if (value) return value as NonNullable<T>
+      if (value) return value as Held<T>
       last = value
     } catch (error) {
       last = error
