@@ -26,7 +26,14 @@ export async function byLeader<P extends TopicPartition, T>(
   let open = items.map((item, index) => ({ item, index }))
   for (let round = 0; round < ROUNDS && open.length > 0; round++) {
     const unknown = open.filter(({ item }) => round > 0 || cluster.leaderOf(item.topic, item.partition) === undefined)
-    if (unknown.length > 0) await cluster.refresh([...new Set(unknown.map(({ item }) => item.topic))])
+    if (unknown.length > 0) {
+      try {
+        await cluster.refresh([...new Set(unknown.map(({ item }) => item.topic))])
+      } catch (error) {
+        for (const { index } of unknown) results[index] = failed(error as Error)
+        open = open.filter((entry) => !unknown.includes(entry))
+      }
+    }
     const groups = new Map<number, typeof open>()
     for (const entry of open) {
       const leader = cluster.leaderOf(entry.item.topic, entry.item.partition)

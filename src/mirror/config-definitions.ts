@@ -73,6 +73,16 @@ export const CONFIG_DEFINITIONS = {
   'mirror.buffer.bytes': int(67_108_864, 1_048_576, undefined, 'Most bytes a runner holds in flight, over all mirrors.', 'bytes'),
 } as const satisfies Readonly<Record<string, ConfigDefinition>>
 
+/** Settings that are checked and kept, and that nothing acts on yet. */
+export const NOT_IN_FORCE: ReadonlySet<string> = new Set([
+  'mirror.topics.include',
+  'mirror.groups.include',
+  'mirror.groups.exclude',
+  'mirror.acl.include',
+  'mirror.metadata.refresh.interval.ms',
+  'mirror.group.sync.interval.ms',
+])
+
 export type MirrorConfigKey = keyof typeof CONFIG_DEFINITIONS
 
 export const isMirrorConfigKey = (key: string): key is MirrorConfigKey => Object.hasOwn(CONFIG_DEFINITIONS, key)

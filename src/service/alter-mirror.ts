@@ -1,7 +1,7 @@
 import { checkConfigs, checkKey } from '../mirror/config.js'
 import { MirrorError, usageError } from '../mirror/errors.js'
 import { entriesOf, type ServiceContext } from './context.js'
-import { secretWarnings, unknownKeyWarnings } from './create-mirror.js'
+import { settingWarnings, unknownKeyWarnings } from './create-mirror.js'
 import { about, sourceOf, toMirrorError } from './failures.js'
 import { checkedClusterId, openSource } from './source-connection.js'
 import { erase, type Mirror, mustExist, put } from './state-store.js'
@@ -25,7 +25,7 @@ export async function alterMirror(
   const mirror = mustExist(await store.read(), name)
   const warnings = await tryOut(mirror, applied(mirror, change), options)
   const changed = options.dryRun ? changedKeys(mirror, change) : await store.update((state) => decide(mustExist(state, name), change))
-  return { mirror: name, changed, warnings: [...warnings, ...secretWarnings(change.set)] }
+  return { mirror: name, changed, warnings: [...warnings, ...settingWarnings(change.set)] }
 }
 
 function decide(mirror: Mirror, change: Change) {

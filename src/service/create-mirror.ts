@@ -1,5 +1,6 @@
 import type { Cluster } from '../client/cluster.js'
 import { checkConfigs, mirrorConfigOf } from '../mirror/config.js'
+import { NOT_IN_FORCE } from '../mirror/config-definitions.js'
 import { failure, MirrorError, usageError } from '../mirror/errors.js'
 import { isLiteral } from '../mirror/filters.js'
 import { MirrorState } from '../mirror/fold.js'
@@ -37,7 +38,7 @@ export async function createMirror(
       ...(options.offline ? [] : await about(sourceOf(name), undefined, () => sourceRights(source, configs))),
       ...(await about(DESTINATION, undefined, () => destinationRights(context.destination))),
     ])
-    const warnings = [...unknownKeyWarnings(unknownKeys), ...secretWarnings(configs)]
+    const warnings = [...unknownKeyWarnings(unknownKeys), ...settingWarnings(configs)]
     if (options.dryRun) await context.store.ensure({ validateOnly: true })
     else await write(context, name, configs, sourceClusterId)
     return { mirror: name, sourceClusterId, warnings }
@@ -117,7 +118,22 @@ async function sourceRights(source: Cluster, configs: ReadonlyMap<string, string
 export const unknownKeyWarnings = (keys: readonly string[]): string[] =>
   keys.map((key) => `${key} is not a client property that is known here; it is stored and ignored`)
 
-export function secretWarnings(configs: ReadonlyMap<string, string>): string[] {
+/** Every warning that settings as given deserve. */
+export const settingWarnings = (configs: ReadonlyMap<string, string>): string[] => [
+  ...secretWarnings(configs),
+  ...notInForceWarnings(configs),
+]
+
+function notInForceWarnings(configs: ReadonlyMap<string, string>): string[] {
+  const keys = [...configs.keys()].filter((key) => NOT_IN_FORCE.has(key))
+  return keys.length === 0
+    ? []
+    : [
+        `${keys.join(', ')} ${keys.length === 1 ? 'is' : 'are'} kept, but this version does not act on ${keys.length === 1 ? 'it' : 'them'} yet`,
+      ]
+}
+
+function secretWarnings(configs: ReadonlyMap<string, string>): string[] {
   const secrets = [...configs.keys()].filter(isSecret)
   if (secrets.length === 0) return []
   return [`${secrets.join(', ')} ${secrets.length === 1 ? 'is' : 'are'} stored in clear: whoever may read topic ${STATE_TOPIC} can see it`]
