@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DescribeProducers } from '../protocol/api/describe-producers.js'
 import { Produce } from '../protocol/api/produce.js'
 import { Errors, errorOf, KafkaError, kafkaError } from '../protocol/errors.js'
@@ -29,6 +30,7 @@ const NONCE = 'nonce'
 const MAX_SEQUENCE = 0x7fffffff
 const READ_TIMEOUT_MS = 30_000
 const ATTEMPTS = 8
+const CAUGHT_UP_CHECK_MS = 10
 
 export interface KeyedLogOptions {
   /** Of the connections that {@link KeyedLog.follow} polls on. */
@@ -85,6 +87,21 @@ export class KeyedLog {
         failed(error)
         await pause(attempts++, signal)
       }
+    }
+  }
+
+  /**
+   * Resolves once {@link follow} has read everything that these partitions hold now. Throws KafkaError, ConnectionError;
+   * REQUEST_TIMED_OUT when that takes longer than `timeoutMs`, as while it cannot reach a leader.
+   */
+  async caughtUp(partitions: readonly number[], timeoutMs: number): Promise<void> {
+    const until = Date.now() + timeoutMs
+    const reader = await this.newReader()
+    if (reader === undefined) throw this.missing()
+    const ends = [...(await reader.ends(partitions))]
+    while (ends.some(([partition, end]) => (this.reader?.position(partition) ?? 0n) < end)) {
+      if (Date.now() > until) throw kafkaError(Errors.REQUEST_TIMED_OUT, `topic ${this.topic} could not be read to its end`)
+      await sleep(CAUGHT_UP_CHECK_MS)
     }
   }
 

@@ -146,7 +146,14 @@ export class LogReader {
     return records
   }
 
-  private position(partition: number): bigint {
+  /** The ends that consumers may read to, as the leaders have them now. Throws KafkaError, ConnectionError. */
+  async ends(partitions: readonly number[]): Promise<Map<number, bigint>> {
+    const perLeader = [...this.byLeader(partitions)].map(([brokerId, led]) => this.offsets(brokerId, led, LATEST, CONSUMER))
+    return new Map((await Promise.all(perLeader)).flatMap((ends) => [...ends]))
+  }
+
+  /** The offset of the next record to be read. */
+  position(partition: number): bigint {
     return this.positions.get(partition) ?? 0n
   }
 

@@ -51,12 +51,7 @@ export async function runMirrors(options: RunMirrorsOptions): Promise<Runner> {
       bufferBytes: options.bufferBytes ?? DEFAULT_BUFFER_BYTES,
       openSource: (mirror, source) => new Cluster(clientConfigOf(source, { clientId: `kafka-mirrors-${mirror}` }).config),
     })
-    try {
-      await runner.start()
-    } catch (error) {
-      await destination.close()
-      throw error
-    }
+    await runner.start()
     return runner
   } catch (error) {
     await destination.close()

@@ -34,6 +34,21 @@ describe('KeyedLog', () => {
     await expect(log.append(0, [{ key: 'a', value: 'b' }])).rejects.toThrow(/UNKNOWN_TOPIC_OR_PARTITION/)
   })
 
+  it('knows when a follower has caught up, and when it has not', async () => {
+    const log = await newTopic('caught-up', 2)
+    await log.load()
+    const seen: LogRecord[] = []
+    const stop = new AbortController()
+    const following = log.follow((records) => seen.push(...records), stop.signal)
+    for (let i = 0; i < 20; i++) await log.append(i % 2, [{ key: `k${i}`, value: 'v' }])
+    await log.caughtUp([0, 1], 10_000)
+    expect(seen).toHaveLength(20)
+    stop.abort()
+    await following
+    await log.append(0, [{ key: 'late', value: 'v' }])
+    await expect(log.caughtUp([0], 200)).rejects.toThrow(/REQUEST_TIMED_OUT/)
+  })
+
   it('loads what was appended to every partition, as Kafka’s own consumer sees it', async () => {
     const log = await newTopic('loads')
     for (let partition = 0; partition < 50; partition++) {
