@@ -39,6 +39,8 @@ const topicRecord = (mirror: string, topic: string, spec: TopicSpec): StateRecor
 class MemoryLog implements StateLog {
   readonly topic = STATE_TOPIC
   readonly statuses: Array<{ readonly partition: number; readonly status: PartitionStatus }> = []
+  /** Written by an operator, and not given out until somebody asks. */
+  readonly unread: StateRecord[] = []
   private deliver: (records: readonly StateRecord[]) => void = () => {}
 
   constructor(private readonly initial: readonly StateRecord[]) {}
@@ -59,6 +61,10 @@ class MemoryLog implements StateLog {
         this.statuses.push({ partition: parsed.partition, status: decodeValue('status', value) })
     }
     this.deliver(records)
+  }
+
+  async caughtUp(): Promise<void> {
+    this.deliver(this.unread.splice(0))
   }
 
   operator(...records: StateRecord[]): void {
@@ -206,6 +212,20 @@ describe('a runner', () => {
     const written = log.statuses.length
     await vi.advanceTimersByTimeAsync(100_000)
     expect([runner.snapshot.partitions, world.sources, log.statuses.length]).toEqual([[], ['m'], written])
+  })
+
+  it('knows what was written before it takes a shard up', async () => {
+    const { world, states, log, runner } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())])
+    world.assigned = []
+    world.rebalancing = true
+    await vi.advanceTimersByTimeAsync(3_001)
+    log.unread.push(topicRecord('m', 'orders', topicSpec({ desired: 'STOPPED' })))
+    const before = log.statuses.length
+    world.assigned = ALL
+    world.rebalancing = true
+    await vi.advanceTimersByTimeAsync(3_001)
+    expect([runner.snapshot.ownedShards, states(), log.statuses.length]).toEqual([SHARDS, {}, before])
+    await runner.drain()
   })
 
   it('gives up the partitions of a shard that goes to another runner and keeps the others', async () => {
