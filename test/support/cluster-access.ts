@@ -8,5 +8,5 @@ export interface ClusterAccess {
 
 /** The part of a request that says where to go; what else the object carries stays here. */
 export function accessOf(cluster: ClusterAccess): { bootstrap: string; properties?: Readonly<Record<string, string>> } {
-  return { bootstrap: cluster.bootstrap, properties: cluster.properties }
+  return { bootstrap: cluster.bootstrap, ...('properties' in cluster ? { properties: cluster.properties } : {}) }
 }
