@@ -3,11 +3,15 @@ import {
   type Api,
   Errors,
   FindCoordinator,
+  Heartbeat,
+  JoinGroup,
   type KafkaError,
   kafkaError,
+  LeaveGroup,
   Metadata,
   type RequestOf,
   type ResponseOf,
+  SyncGroup,
 } from '../protocol/index.js'
 import { type BrokerAddress, formatAddress } from './address.js'
 import { BrokerPool } from './broker-pool.js'
@@ -25,6 +29,9 @@ export interface ClusterDependencies {
   readonly open?: Open
   readonly clock?: Clock
 }
+
+/** JoinGroup is answered when the group is complete; nothing else may wait behind it, commits of its members included. */
+const MEMBERSHIP: ReadonlySet<number> = new Set([JoinGroup, SyncGroup, Heartbeat, LeaveGroup].map(({ key }) => key))
 
 export type CoordinatorKind = 'group' | 'transaction' | 'share'
 
@@ -143,7 +150,12 @@ export class Cluster {
     request: RequestOf<A>,
     options: CallOptions<A> = {},
   ): Promise<ResponseOf<A>> {
-    return this.calls.make((stale) => this.coordinatorConnection(kind, key, stale), api, request, options)
+    return this.calls.make(
+      (stale) => this.coordinatorConnection(kind, key, MEMBERSHIP.has(api.key) ? 'group' : 'shared', stale),
+      api,
+      request,
+      options,
+    )
   }
 
   /** Makes the next call look the coordinator up again. */
@@ -236,7 +248,7 @@ export class Cluster {
     return this.brokerConnection(leader.brokerId, 'shared', false)
   }
 
-  private async coordinatorConnection(kind: CoordinatorKind, key: string, stale: boolean): Promise<Connection> {
+  private async coordinatorConnection(kind: CoordinatorKind, key: string, lane: string, stale: boolean): Promise<Connection> {
     const name = `${kind}:${key}`
     if (stale) this.coordinators.delete(name)
     let brokerId = this.coordinators.get(name)
@@ -248,8 +260,7 @@ export class Cluster {
       brokerId = found.nodeId
       this.coordinators.set(name, brokerId)
     }
-    // JoinGroup is answered when the group is complete; nothing else may wait behind it.
-    return this.brokerConnection(brokerId, kind === 'group' ? 'group' : 'shared', stale)
+    return this.brokerConnection(brokerId, lane, stale)
   }
 
   private async metadata(names: readonly string[] | null): Promise<MetadataAnswer> {
