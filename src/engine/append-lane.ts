@@ -2,7 +2,8 @@ import type { Connection } from '../client/connection.js'
 import { ConnectionError } from '../client/errors.js'
 import { Produce } from '../protocol/api/produce.js'
 import type { RequestOf, ResponseOf } from '../protocol/schema.js'
-import type { PartitionCopy } from './partition-copy.js'
+import { LostPlace } from './errors.js'
+import type { CopyEnd, PartitionCopy } from './partition-copy.js'
 
 /** Requests in flight on one connection. The broker works on one at a time; more only lengthens its queue. */
 const MAX_REQUESTS = 5
@@ -57,8 +58,10 @@ export class AppendLane {
 
   private pump(): void {
     while (this.inFlight < MAX_REQUESTS && this.ready.size > 0) {
-      if (!this.mayAppend()) {
-        this.abandon()
+      const end = this.reasonToStop()
+      if (end !== undefined) {
+        for (const copy of this.ready) copy.finish(end)
+        this.ready.clear()
         return
       }
       const sent = this.gather()
@@ -133,9 +136,12 @@ export class AppendLane {
     )
   }
 
-  private abandon(): void {
-    for (const copy of this.ready) copy.finish({ kind: 'retry', reason: 'this runner lost its place in the group' })
-    this.ready.clear()
+  private reasonToStop(): CopyEnd | undefined {
+    if (!this.mayAppend()) return { kind: 'retry', reason: new LostPlace().message }
+    // Brokers close what is idle for long; nothing is lost or wrong then.
+    if (this.inFlight === 0 && !this.connection.open)
+      return { kind: 'realign', reason: 'the idle connection to the destination was closed' }
+    return undefined
   }
 }
 

@@ -195,7 +195,7 @@ const positionOf = (copy: PartitionCopy): FetchPosition => ({
   fetchOffset: copy.fetchOffset,
   lastFetchedEpoch: copy.lastFetchedEpoch,
   currentLeaderEpoch: copy.start.sourceLeaderEpoch,
-  maxBytes: PARTITION_MAX_BYTES,
+  maxBytes: Math.min(PARTITION_MAX_BYTES, Math.ceil(copy.bytesAhead)),
 })
 
 function fetchRequest(change: FetchChange, maxWaitMs: number, maxBytes: number): RequestOf<typeof Fetch> {

@@ -82,6 +82,7 @@ const MAX_IN_FLIGHT = 5
 const FORGETTABLE_AFTER_MS = 10 * 60_000
 /** A partition with more than this waiting is left out of the next fetch, so that one slow leader can't fill the budget. */
 const MAX_QUEUED_BYTES = 4 << 20
+const THROTTLED_QUEUED_BYTES = 64 << 10
 
 /** What an answer other than `landed` makes of the session. */
 const ENDS: Readonly<Record<Exclude<AppendAnswer, 'landed'>, (words: string) => CopyEnd>> = {
@@ -152,7 +153,16 @@ export class PartitionCopy {
 
   /** True when the next fetch should include this partition. */
   get wantsData(): boolean {
-    return this.end === undefined && !this.draining && !this.refused && this.queuedBytes < MAX_QUEUED_BYTES
+    return this.end === undefined && !this.draining && !this.refused && this.queuedBytes < this.bytesAhead
+  }
+
+  /**
+   * Bytes that may be read ahead of appending; also a measure for one fetch. A throttled partition reads a tenth of a second
+   * ahead, or it would fill the budget that all partitions share.
+   */
+  get bytesAhead(): number {
+    if (this.limit === undefined) return MAX_QUEUED_BYTES
+    return Math.max(THROTTLED_QUEUED_BYTES, Math.min(MAX_QUEUED_BYTES, this.limit.rate / 10))
   }
 
   get isDraining(): boolean {

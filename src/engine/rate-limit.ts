@@ -23,6 +23,10 @@ export class RateLimit {
     this.balance = Math.max(this.balance, -bytesPerSecond)
   }
 
+  get rate(): number {
+    return this.bytesPerSecond
+  }
+
   /** Milliseconds until the next batch may be sent; 0 is now. */
   delay(): number {
     this.settle()

@@ -155,6 +155,15 @@ describe('an append lane', () => {
     expect([state.open, seen.end?.kind, copy.uncertain, budget.usedBytes]).toEqual([false, 'retry', true, 0])
   })
 
+  it('is not alarmed when the broker closed its idle connection', async () => {
+    const { sent, copyOf, state } = setUp()
+    const { fetch, seen, copy } = copyOf(0, 1)
+    state.open = false
+    fetch()
+    await turn()
+    expect([sent.length, seen.end?.kind, copy.uncertain]).toEqual([0, 'realign', false])
+  })
+
   it('sends nothing once the group session is over', async () => {
     let alive = true
     const { sent, copyOf, budget } = setUp(() => alive)

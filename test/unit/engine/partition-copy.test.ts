@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ConnectionError } from '../../../src/client/errors.js'
 import { ByteBudget, Slab } from '../../../src/engine/byte-budget.js'
 import { type CopyEnd, type CopyPorts, type CopyStart, type FetchedPartition, PartitionCopy } from '../../../src/engine/partition-copy.js'
+import { RateLimit } from '../../../src/engine/rate-limit.js'
 import { batch, controlBatch, oldMessage } from '../../support/batches.js'
 import { expectedLog, ModelDestination, type SourceEntry, TIMESTAMP_ORIGIN } from './model-destination.js'
 
@@ -257,6 +258,15 @@ describe('copying one partition', () => {
     const taken = session.takeAll()
     for (const one of taken) session.answer(one)
     expect(session.copy.wantsData).toBe(true)
+  })
+
+  it('reads no further ahead of a throttle than a tenth of a second', () => {
+    const session = new Session({ lastEpoch: 0 }, new ByteBudget(64 << 20))
+    session.copy.limit = new RateLimit(1_000_000, () => 0)
+    session.fetch(batch({ baseOffset: 0n, records: 1, leaderEpoch: 0, valueSize: 90_000 }))
+    expect([session.copy.wantsData, session.copy.bytesAhead]).toEqual([true, 100_000])
+    session.fetch(batch({ baseOffset: 1n, records: 1, leaderEpoch: 0, valueSize: 20_000 }))
+    expect(session.copy.wantsData).toBe(false)
   })
 
   it('lets go of everything when it is finished from outside', async () => {
