@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Cluster } from '../client/cluster.js'
 import { Fetch } from '../protocol/api/fetch.js'
 import { kafkaError } from '../protocol/errors.js'
-import { At, type Batch, compressionOf, isControl, scanBatches } from '../records/index.js'
+import { AbortedRanges, At, type Batch, compressionOf, isControl, scanBatches } from '../records/index.js'
 import { decodeRecords } from '../records/record-codec.js'
 import { PartitionFailure } from './errors.js'
 
@@ -73,9 +73,10 @@ async function visibleRecords(
     if (answer === undefined) throw new Error(`the Fetch answer lacks ${topic}-${partition}`)
     if (answer.errorCode !== 0) throw kafkaError(answer.errorCode)
     let next = position
+    const aborted = new AbortedRanges(answer.abortedTransactions ?? [])
     for (const batch of scanBatches(answer.records)) {
       next = batch.header.baseOffset + BigInt(batch.header.lastOffsetDelta + 1)
-      if (isControl(batch.header) || batch.header.magic < 2) continue
+      if (aborted.covers(batch) || isControl(batch.header) || batch.header.magic < 2) continue
       for (const [offset, content] of contentsOf(batch)) if (offset >= from && offset < end) seen.set(offset, content)
     }
     if (next === position) break

@@ -151,7 +151,7 @@ function push(steps: Step[], step: Step): void {
 }
 
 /** Which transactional batches were aborted, as Kafka's consumer decides it (`CompletedFetch.nextFetchedRecord`). */
-class AbortedRanges {
+export class AbortedRanges {
   private readonly pending: AbortedTransaction[]
   private readonly producerIds = new Set<bigint>()
   private index = 0
