@@ -1,0 +1,58 @@
+import { beforeAll, expect, test } from 'vitest'
+import { useBrokers } from '../support/brokers.js'
+import { writeSteadily, writeTransactions } from '../support/kafka-log.js'
+import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
+import { randomOf } from '../support/random.js'
+import type { RunnerProcess } from '../support/runner-process.js'
+import { eventually } from '../support/wait.js'
+
+const KILLS = 20
+// A dead runner is out of the group after a second, so that twenty deaths don't take minutes.
+const SESSION = { 'session.timeout.ms': '1000', 'heartbeat.interval.ms': '200' }
+
+const brokers = useBrokers({ destination: { properties: DESTINATION_PROPERTIES } })
+const mirroring = useMirroring(brokers)
+
+beforeAll(async () => {
+  const { source } = brokers
+  await source.admin.createTopic('steady', { partitions: 4 })
+  await source.admin.createTopic('transactions', { partitions: 2 })
+  await mirroring.create()
+  await mirroring.add('steady', 'transactions')
+})
+
+test('twenty kills at random points lose, double and shift nothing', async () => {
+  const { source, destination, worker } = brokers
+  const random = randomOf('runner-kill')
+  const writer = await writeSteadily(worker, source, { topic: 'steady', partitions: 4, recordsPerSecond: 4_000, codec: 'lz4' })
+  let writing = true
+  const transactions = (async () => {
+    for (let round = 0; writing; round++) {
+      const options = { transactionalId: 'chaos', transactions: 10, records: 20, abortEvery: 4, seed: round }
+      await writeTransactions(worker, source, { topic: 'transactions', partitions: 2, ...options })
+    }
+  })()
+  const copied = async () => (await destination.admin.offsets('steady')).reduce((sum, { endOffset }) => sum + endOffset, 0n)
+  let runner: RunnerProcess = await mirroring.startRunner({ properties: SESSION })
+  for (let kill = 0; kill < KILLS; kill++) {
+    // Not before it copies: a kill that meets nothing at work shows nothing.
+    const before = await copied()
+    await eventually(async () => (await copied()) > before, { every: 10 })
+    await pause(random() * 400)
+    await runner.kill()
+    runner = await mirroring.startRunner({ properties: SESSION })
+  }
+  writing = false
+  await transactions
+  expect((await writer.stop()).failed).toBe(0)
+  for (const topic of ['steady', 'transactions']) {
+    await mirroring.caughtUp(topic)
+    expect(await mirroring.differences(topic)).toEqual([])
+  }
+  for (const { log } of mirroring.runners) expect(log.filter(({ event }) => event === 'partition-failed')).toEqual([])
+}, 240_000)
+
+/** The moment of the kill is the experiment; nothing is waited for. */
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
