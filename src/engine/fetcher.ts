@@ -12,6 +12,8 @@ const READ_COMMITTED = 1
 const IDLE_WAIT_MS = 500
 /** … while a partition is left out because its queue is full: it wants to be back soon. */
 const BUSY_WAIT_MS = 5
+/** … while it is one that is throttled: it has read a tenth of a second ahead. */
+const THROTTLED_WAIT_MS = 50
 const PARTITION_MAX_BYTES = 2 << 20
 const FETCH_TIMEOUT_MS = 15_000
 const FIRST_VERSION_WITH_TOPIC_IDS = 13
@@ -106,10 +108,9 @@ export class Fetcher {
     const byId = this.connection.versionOf(Fetch) >= FIRST_VERSION_WITH_TOPIC_IDS && wanted.every(hasTopicId)
     const timeoutMs = FETCH_TIMEOUT_MS + this.throttledMs
     const change = this.session.next(wanted.map(positionOf))
-    const held = wanted.length < this.copies.size
     const response = await this.connection.send(
       Fetch,
-      fetchRequest(change, held ? BUSY_WAIT_MS : IDLE_WAIT_MS, this.budget.fetchMaxBytes),
+      fetchRequest(change, this.waitMs(), this.budget.fetchMaxBytes),
       byId ? { timeoutMs } : { timeoutMs, maxVersion: FIRST_VERSION_WITH_TOPIC_IDS - 1 },
     )
     this.throttledMs = response.throttleTimeMs
@@ -119,10 +120,17 @@ export class Fetcher {
     this.deliver(response, wanted, byId)
   }
 
+  /** As long as nobody is held back who could be wanted again at any moment. */
+  private waitMs(): number {
+    const held = [...this.copies].filter((copy) => !copy.wantsData)
+    if (held.some(({ limit }) => limit === undefined)) return BUSY_WAIT_MS
+    return held.length > 0 ? THROTTLED_WAIT_MS : IDLE_WAIT_MS
+  }
+
   /** Every partition is full or draining: a turn of the event loop per check would be a busy loop. */
   private async pause(): Promise<void> {
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, BUSY_WAIT_MS)
+      const timer = setTimeout(resolve, this.waitMs())
       this.wake = () => {
         clearTimeout(timer)
         resolve()
