@@ -1,5 +1,5 @@
 import type { TopicMetadata } from '../client/metadata.js'
-import { Errors, Errors } from '../protocol/errors.js'
+import { Errors } from '../protocol/errors.js'
 
 export interface TopicWatchPort {
   /** Topics to look at now. */
