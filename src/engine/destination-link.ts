@@ -3,7 +3,7 @@ import type { MirrorState } from '../mirror/fold.js'
 import type { ThrottledReplica } from '../mirror/throttles.js'
 import { AppendLane } from './append-lane.js'
 import { RateLimit } from './rate-limit.js'
-import { Reachability } from './reachability.js'
+import { probeOf, Reachability } from './reachability.js'
 
 /** The destination: append lanes by leader and index, and the throttles that bind them. */
 export class DestinationLink {
@@ -17,7 +17,7 @@ export class DestinationLink {
     private readonly clientId: string,
     private readonly mayAppend: () => boolean,
   ) {
-    this.reachability = new Reachability(() => cluster.clusterId())
+    this.reachability = new Reachability(probeOf(cluster))
   }
 
   /** The lane to a leader. Partitions of one fetcher share one, so that their order holds. Throws ConnectionError. */

@@ -1,7 +1,15 @@
+import type { Cluster } from '../client/cluster.js'
+import { Metadata } from '../protocol/api/metadata.js'
 import { backoffMs, Pause } from './backoff.js'
 
 const FIRST_PROBE_MS = 250
+const SOON_MS = 1_000
 const MAX_PROBE_MS = 60_000
+/** A connection that stalls is given up after this, and the question asked again on a new one. */
+const PROBE_TIMEOUT_MS = 5_000
+
+/** A small question that any broker of the cluster answers at once. */
+export const probeOf = (cluster: Cluster) => () => cluster.any(Metadata, { topics: [] }, { timeoutMs: PROBE_TIMEOUT_MS })
 
 /**
  * Whether a cluster can be reached, for everything that talks to it: once somebody found it down, one prober asks, and
@@ -12,7 +20,10 @@ export class Reachability {
   private closed = false
   private readonly pause = new Pause()
 
-  constructor(private readonly probe: () => Promise<unknown>) {}
+  constructor(
+    private readonly probe: () => Promise<unknown>,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
 
   /** Reports a failed connection; starts the prober unless it runs. */
   down(): void {
@@ -32,14 +43,17 @@ export class Reachability {
     this.pause.interrupt()
   }
 
+  /** A restart of seconds is noticed within a second or two, one of minutes within a quarter of the time it took. */
   private async probeUntilUp(): Promise<void> {
+    const downSince = this.now()
     for (let attempt = 0; !this.closed; attempt++) {
       const reached = await this.probe().then(
         () => true,
         () => false,
       )
       if (reached || this.closed) return
-      await this.pause.wait(backoffMs(attempt, FIRST_PROBE_MS, MAX_PROBE_MS))
+      const longest = Math.min(MAX_PROBE_MS, Math.max(SOON_MS, (this.now() - downSince) / 4))
+      await this.pause.wait(backoffMs(attempt, FIRST_PROBE_MS, longest))
     }
   }
 }

@@ -3,7 +3,7 @@ import type { ByteBudget } from './byte-budget.js'
 import { classify } from './classify.js'
 import { PartitionFailure } from './errors.js'
 import { Fetcher } from './fetcher.js'
-import { Reachability } from './reachability.js'
+import { probeOf, Reachability } from './reachability.js'
 
 /**
  * One mirror's way to its source: a cluster client and the fetchers on it. New credentials or addresses make a new link,
@@ -20,7 +20,7 @@ export class SourceLink {
     private readonly pinnedClusterId: string | undefined,
     private readonly budget: ByteBudget,
   ) {
-    this.reachability = new Reachability(() => cluster.clusterId())
+    this.reachability = new Reachability(probeOf(cluster))
   }
 
   /** Makes sure that the cluster behind the addresses is the pinned one. Throws PartitionFailure when it is another. */
