@@ -1,5 +1,9 @@
 import { BufferPool } from '../client/buffer-pool.js'
 
+/** Small enough that appending one answer overlaps with reading the next; what is around the records fits into 4 MiB with them. */
+const MAX_FETCH_BYTES = (4 << 20) - (64 << 10)
+const MIN_FETCH_BYTES = 1 << 20
+
 /**
  * The one bound on memory: bytes of fetched record sets not yet appended. A fetch is sent only while the budget is
  * open, and asks for at most its share of the other half, so the sum stays below the limit however many fetchers wait.
@@ -22,7 +26,7 @@ export class ByteBudget {
 
   /** The largest answer one fetch may ask for, in bytes. */
   get fetchMaxBytes(): number {
-    return Math.max(1 << 20, Math.min(16 << 20, Math.floor(this.limit / 2 / Math.max(1, this.fetchers))))
+    return Math.max(MIN_FETCH_BYTES, Math.min(MAX_FETCH_BYTES, Math.floor(this.limit / 2 / Math.max(1, this.fetchers))))
   }
 
   addFetcher(): void {

@@ -6,7 +6,7 @@ import { PartitionFailure } from './errors.js'
 import { fastForward } from './fast-forward.js'
 import type { PartitionContext } from './partition-context.js'
 import type { CopyStart } from './partition-copy.js'
-import { destinationLogEnd, destinationLogStart, firstBatchOffset, producerState, sourcePositions } from './positions.js'
+import { appendPosition, destinationLogStart, firstBatchOffset, sourcePositions } from './positions.js'
 import type { StatusBook } from './status-book.js'
 
 /** Where a copy session starts and over which leaders it runs. */
@@ -31,9 +31,7 @@ export async function alignPartition(
   for (;;) {
     const sourceLeader = await leader(context, 'source')
     const destinationLeader = await leader(context, 'destination')
-    // Before the log end: a late append of ours that lands in between is then refused by its sequence, not doubled.
-    const producer = await producerAt(context)
-    const positions = await readPositions(context, sourceLeader, destinationLeader)
+    const { producer, positions } = await readPositions(context, sourceLeader, destinationLeader)
     await checkIdentities(context, book, sourceLeader, destinationLeader, positions)
     const { status } = book
     const decision = decideAlignment({
@@ -72,21 +70,24 @@ interface Producer {
   readonly known: boolean
 }
 
-/** The partition's producer and what the destination's leader remembers of it. */
-async function producerAt(context: PartitionContext): Promise<Producer> {
+/** The destination's log end, and the partition's producer as its leader remembers it at that point. */
+async function appendPositionOf(
+  context: PartitionContext,
+  { leaderEpoch }: PartitionLeader,
+): Promise<{ readonly logEndOffset: bigint; readonly producer: Producer }> {
   const { topic, partition, destination } = context
   const producer = context.spec().producers[partition]
   if (producer === undefined)
     throw new PartitionFailure(
       `partition ${partition} of ${topic} has no producer id: it is newer than the topic's addition. Add the topic again`,
     )
-  const state = await producerState(destination.cluster, topic, partition, producer.id)
+  const { logEndOffset, producer: state } = await appendPosition(destination.cluster, topic, partition, leaderEpoch, producer.id)
   if (state !== undefined && state.producerEpoch > producer.epoch) {
     throw new PartitionFailure(
       `${topic}-${partition} was failed over: producer epoch ${producer.epoch} of this mirror is fenced by ${state.producerEpoch}`,
     )
   }
-  return { ...producer, nextSequence: state?.nextSequence ?? 0, known: state !== undefined }
+  return { logEndOffset, producer: { ...producer, nextSequence: state?.nextSequence ?? 0, known: state !== undefined } }
 }
 
 async function leader(context: PartitionContext, side: 'source' | 'destination'): Promise<PartitionLeader> {
@@ -102,20 +103,20 @@ async function readPositions(
   context: PartitionContext,
   sourceLeader: PartitionLeader,
   destinationLeader: PartitionLeader,
-): Promise<LogPositions> {
+): Promise<{ readonly positions: LogPositions; readonly producer: Producer }> {
   const { topic, partition } = context
   const { cluster } = context.destination
-  const [source, logStartOffset, logEndOffset] = await Promise.all([
+  const [source, logStartOffset, { logEndOffset, producer }] = await Promise.all([
     sourcePositions(context.source().cluster, topic, partition, sourceLeader.leaderEpoch),
     destinationLogStart(cluster, topic, partition, destinationLeader.leaderEpoch),
-    destinationLogEnd(cluster, topic, partition, destinationLeader.leaderEpoch),
+    appendPositionOf(context, destinationLeader),
   ])
   const { logStartOffset: sourceStart } = source
   const firstOffset =
     logEndOffset < sourceStart
       ? await firstBatchOffset(context.source().cluster, { topic, partition, topicId: sourceLeader.topicId }, sourceStart)
       : sourceStart
-  return { source: { ...source, firstOffset }, destination: { logStartOffset, logEndOffset } }
+  return { positions: { source: { ...source, firstOffset }, destination: { logStartOffset, logEndOffset } }, producer }
 }
 
 const differ = (a: string, b: string) => a !== NO_UUID && b !== NO_UUID && a !== b
@@ -161,9 +162,8 @@ async function moveForward(
   await book.update({ state: 'LOG_ALIGNMENT', fastForward: { target: decision.target, done: false }, lostRanges })
   const release = await context.fastForwardSlots.acquire()
   try {
-    // Read again, in this order: the slot may have been waited for.
-    const producer = await producerAt(context)
-    const logEndOffset = await destinationLogEnd(destination.cluster, topic, partition, destinationLeader.leaderEpoch)
+    // Read again: the slot may have been waited for.
+    const { logEndOffset, producer } = await appendPositionOf(context, destinationLeader)
     const connection = await destination.cluster.dedicated(destinationLeader.brokerId, { clientId: `${context.owner}-fast-forward` })
     try {
       await fastForward(

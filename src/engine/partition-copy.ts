@@ -3,6 +3,7 @@ import { kafkaError } from '../protocol/errors.js'
 import { CorruptBatchError, nextSequence, patchForAppend, type Step, scanBatches, translate } from '../records/index.js'
 import { type AppendAnswer, appendAnswer } from './append-answers.js'
 import type { Slab } from './byte-budget.js'
+import { Queue } from './queue.js'
 import type { RateLimit } from './rate-limit.js'
 
 /** Why a copy session is over. The partition's life cycle decides what comes next. */
@@ -115,7 +116,7 @@ export class PartitionCopy {
   /** True once an append of this session got no answer: it may still land. */
   uncertain = false
 
-  private readonly queue: Queued[] = []
+  private readonly queue = new Queue<Queued>()
   /** The offset after the last one queued. */
   private nextOffset: bigint
   private sequence: number
@@ -193,7 +194,7 @@ export class PartitionCopy {
     if (this.end !== undefined) return
     this.end = end
     for (const { slab } of this.queue) slab?.release()
-    this.queue.length = 0
+    this.queue.clear()
     this.queuedBytes = 0
     this.resolveEnded(end)
   }
@@ -222,7 +223,7 @@ export class PartitionCopy {
 
   /** The next batch the lane may send now, patched for the destination; undefined while there is none. */
   takeBatch(): { readonly step: AppendStep; readonly slab: Slab | undefined } | undefined {
-    const head = this.queue[0]
+    const head = this.queue.first
     if (head?.step.kind !== 'append' || this.busy || this.end !== undefined || this.inFlight >= this.window()) return undefined
     this.queue.shift()
     const { step, slab } = head
@@ -253,12 +254,7 @@ export class PartitionCopy {
   }
 
   private landed(step: AppendStep, baseOffset: bigint): void {
-    if (baseOffset < step.baseOffset) {
-      // What a broker says of a sequence it already has: nothing was appended.
-      this.finish({ kind: 'realign', reason: `the destination already has the batch of offset ${step.baseOffset} at ${baseOffset}` })
-      return
-    }
-    if (baseOffset > step.baseOffset) {
+    if (baseOffset !== step.baseOffset) {
       const { topic, partition } = this.start
       this.finish({
         kind: 'failed',
@@ -313,7 +309,7 @@ export class PartitionCopy {
   /** Works on the head of the queue as far as it is not a matter of the lane. */
   private advance(): void {
     if (this.end !== undefined || this.busy) return
-    const step = this.queue[0]?.step
+    const step = this.queue.first?.step
     if (step === undefined) {
       if (this.draining && this.inFlight === 0) this.finish({ kind: 'drained' })
     } else if (step.kind === 'append') {

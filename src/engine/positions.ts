@@ -95,6 +95,39 @@ export interface ProducerState {
   readonly coordinatorEpoch: number
 }
 
+/** Where the next batch goes, and with what sequence: of one moment, so that the two belong together. */
+export interface AppendPosition {
+  readonly logEndOffset: bigint
+  /** Undefined while the broker knows nothing of the producer. */
+  readonly producer: ProducerState | undefined
+}
+
+/** Late appends are few: whoever sends them has lost the connection. */
+const SNAPSHOT_ATTEMPTS = 20
+
+/**
+ * Log end and producer state of the same moment. A late append of ours that landed between two single reads would give a
+ * sequence that does not belong to the log end: the next batch then looks like a duplicate or is sent twice, and the
+ * one behind it lands in its place. So the state is read before and after, until both are the same. Throws KafkaError.
+ */
+export async function appendPosition(
+  cluster: Cluster,
+  topic: string,
+  partition: number,
+  leaderEpoch: number,
+  producerId: bigint,
+): Promise<AppendPosition> {
+  let producer = await producerState(cluster, topic, partition, producerId)
+  for (let attempt = 0; attempt < SNAPSHOT_ATTEMPTS; attempt++) {
+    const logEndOffset = await destinationLogEnd(cluster, topic, partition, leaderEpoch)
+    const after = await producerState(cluster, topic, partition, producerId)
+    if (after?.nextSequence === producer?.nextSequence && after?.producerEpoch === producer?.producerEpoch)
+      return { logEndOffset, producer }
+    producer = after
+  }
+  throw new Error(`${topic}-${partition} is written to all the while: its log end and producer state could not be read together`)
+}
+
 /** What the destination's leader remembers of one producer id; undefined when nothing (KIP-664). Throws KafkaError. */
 export async function producerState(
   cluster: Cluster,

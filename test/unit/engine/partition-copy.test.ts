@@ -170,8 +170,8 @@ describe('copying one partition', () => {
   })
 
   it.each([
-    ['an offset above the expected one: somebody else writes', { baseOffset: 7n }, 'failed'],
-    ['an offset below: the broker has the sequence already and appended nothing', { baseOffset: 0n }, 'realign'],
+    ['an offset above the expected one', { baseOffset: 7n }, 'failed'],
+    ['an offset below the expected one', { baseOffset: 0n }, 'failed'],
     ['out of order', { errorCode: 45 }, 'realign'],
     ['not enough replicas', { errorCode: 19 }, 'realign'],
     ['another leader', { errorCode: 6 }, 'moved'],
@@ -307,6 +307,17 @@ function read(source: readonly SourceEntry[], offset: bigint, batches: number): 
   return Buffer.concat(from.slice(0, batches).map(({ bytes }) => Buffer.from(bytes!)))
 }
 
+/** Producer state and log end as alignment reads them: of one moment, however late appends land between the reads. */
+function snapshot(destination: ModelDestination, between: () => void) {
+  for (;;) {
+    const before = destination.producer
+    between()
+    const { logEndOffset } = destination
+    between()
+    if (before?.nextSequence === destination.producer?.nextSequence) return { producer: before, logEndOffset }
+  }
+}
+
 /** Sessions over one partition until all is copied, every fault at any point. */
 async function copyAll(source: readonly SourceEntry[], chance: () => number): Promise<{ sessions: number; destination: ModelDestination }> {
   const destination = new ModelDestination()
@@ -324,9 +335,8 @@ async function copyAll(source: readonly SourceEntry[], chance: () => number): Pr
   }
   for (let sessions = 1; sessions <= 60; sessions++) {
     landLate()
-    const { producer } = destination
-    landLate()
-    const from = destination.logEndOffset
+    const lateBefore = late.length
+    const { producer, logEndOffset: from } = snapshot(destination, landLate)
     const lastEpoch = epochs.filter(({ startOffset }) => startOffset < from).at(-1)?.epoch ?? -1
     landLate()
     const start = { from, fetchFrom: from, lastEpoch, nextSequence: producer?.nextSequence ?? 0, producerKnown: producer !== undefined }
@@ -383,7 +393,8 @@ async function copyAll(source: readonly SourceEntry[], chance: () => number): Pr
     checkPrefix()
     expect(budget.usedBytes).toBe(0)
     expect(session.ended.kind).not.toBe('failed')
-    if (session.ended.kind === 'drained') expect(destination.logEndOffset).toBe(drainedAt)
+    // While an earlier append may still land, nobody confirms a removal: the life cycle keeps count of that.
+    if (session.ended.kind === 'drained' && late.length === lateBefore) expect(destination.logEndOffset).toBe(drainedAt)
     if (destination.log.length === wanted.length && late.length === 0) return { sessions, destination }
   }
   throw new Error(`not copied after 60 sessions: ${destination.log.length} of ${wanted.length}`)
@@ -397,7 +408,7 @@ describe('copying one partition, whatever happens', () => {
         const { destination } = await copyAll(source, () => stream.next().value!)
         expect(destination.log).toEqual(expectedLog(source))
       }),
-      { numRuns: 60 },
+      { numRuns: 300 },
     )
   }, 60_000)
 })
