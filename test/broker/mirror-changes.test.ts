@@ -158,6 +158,19 @@ test('a foreign write on the destination fails its partition alone, names the of
   expect((await logEnds('foreign'))[0]).toBe(end)
 })
 
+test('a foreign write while no runner is alive is found by the next one', async () => {
+  const { source, destination, worker } = brokers
+  await mirrored('unwatched', 1)
+  await mirroring.runners.at(-1)!.kill()
+  await writeRecords(worker, destination, { topic: 'unwatched', list: [{ key: null, value: '666f726569676e', timestamp: 1 }] })
+  await writeLog(worker, source, { topic: 'unwatched', records: 20 })
+  await mirroring.startRunner()
+  await eventually(async () => (await mirroring.status('unwatched'))?.state === 'FAILED')
+  expect((await mirroring.status('unwatched'))!.error!.message).toMatch(/offset 1000\b/)
+  await neighbourGoesOn()
+  expect(await logEnds('unwatched')).toEqual([1_001n])
+})
+
 test('two runners share the work, and one that is told to stop hands it over in a moment', async () => {
   const { source, worker } = brokers
   await mirrored('shared', 12)
