@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Listener } from '../../src/playground/broker-settings.js'
-import type { KafkaBroker } from '../../src/playground/kafka-broker.js'
 import { useBrokers } from '../support/brokers.js'
 import { type SteadyWriter, writeSteadily } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
@@ -23,13 +22,17 @@ const throughProxy = (): Listener[] => [
   { name: 'DIRECT', protocol: 'PLAINTEXT' },
   { name: 'PROXIED', protocol: 'PLAINTEXT', advertised: proxy.address },
 ]
+// The controller forgets a killed broker sooner, and lets it come back.
+const QUICK_RETURN = { 'broker.session.timeout.ms': '3000', 'broker.heartbeat.interval.ms': '500' }
+
 const brokers = useBrokers({
   source: {
+    properties: QUICK_RETURN,
     get listeners() {
       return throughProxy()
     },
   },
-  destination: { properties: DESTINATION_PROPERTIES },
+  destination: { properties: { ...DESTINATION_PROPERTIES, ...QUICK_RETURN } },
 })
 const mirroring = useMirroring(brokers, { sourceBootstrap: () => proxy.address })
 
@@ -66,20 +69,18 @@ async function copiesAgain(): Promise<boolean> {
   return eventually(async () => (await sum()) > before)
 }
 
-const killed = async (broker: KafkaBroker) => {
-  await broker.kill()
-  await broker.start()
-}
-
-test.each([
-  { side: 'source', how: 'restarted', restart: (broker: KafkaBroker) => broker.restart() },
-  { side: 'source', how: 'killed', restart: killed },
-  { side: 'destination', how: 'restarted', restart: (broker: KafkaBroker) => broker.restart() },
-  { side: 'destination', how: 'killed', restart: killed },
-] as const)('the $side may be $how under load', async ({ side, restart }) => {
+test.each(['source', 'destination'] as const)('the %s may be restarted under load', async (side) => {
   await underLoad(async () => {
-    await restart(brokers[side].broker)
-    await catchesUp(15_000)
+    await brokers[side].broker.restart()
+    await catchesUp(10_000)
+  })
+})
+
+test.each(['source', 'destination'] as const)('the %s may be killed under load', async (side) => {
+  await underLoad(async () => {
+    await brokers[side].broker.kill()
+    await brokers[side].broker.start()
+    await catchesUp(10_000)
   })
 })
 
