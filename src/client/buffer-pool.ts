@@ -12,7 +12,12 @@ export class BufferPool {
   private kept = 0
 
   /** @param limit bytes kept for reuse at most */
-  constructor(private readonly limit: number) {}
+  constructor(private limit: number) {}
+
+  /** Another limit from now on; what is kept above it goes when it is next used. */
+  setLimit(limit: number): void {
+    this.limit = limit
+  }
 
   /** A buffer of `size` bytes with undefined content. */
   allocate(size: number): Buffer {

@@ -16,8 +16,17 @@ export class ByteBudget {
   /** Memory of large fetch responses, used again. */
   readonly buffers: BufferPool
 
-  constructor(private readonly limit: number) {
+  /** @param limit bytes, `mirror.buffer.bytes` */
+  constructor(private limit: number) {
     this.buffers = new BufferPool(limit / 2)
+  }
+
+  /** Another limit from now on; what is in use above it is waited for, not dropped. */
+  setLimit(limit: number): void {
+    if (limit === this.limit) return
+    this.limit = limit
+    this.buffers.setLimit(limit / 2)
+    if (this.open) this.wakeAll()
   }
 
   get usedBytes(): number {

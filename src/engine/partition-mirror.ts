@@ -310,7 +310,7 @@ export class PartitionMirror {
       if (await this.reachable(end.unreachable)) return
     }
     if (end.kind !== 'retry' && this.attempts >= TOLD_AFTER_ATTEMPTS) await this.noteError(end.reason)
-    const initial = end.kind === 'retry' ? RETRY_INITIAL_MS / 4 : MOVED_INITIAL_MS
+    const initial = end.kind === 'retry' ? this.context.config().fetchBackoffMs : MOVED_INITIAL_MS
     await this.pause.wait(backoffMs(this.attempts++, initial, RETRY_MAX_MS))
   }
 

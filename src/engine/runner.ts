@@ -45,8 +45,6 @@ export interface RunnerOptions {
   readonly heartbeatIntervalMs: number
   /** Mirrors to serve; undefined is all. */
   readonly mirrors?: readonly string[] | undefined
-  /** Bytes of fetched data held at most. */
-  readonly bufferBytes: number
   /** A client for a mirror's source. Throws when its properties are wrong. */
   openSource(mirror: string, properties: ReadonlyMap<string, string>): Cluster
 }
@@ -81,7 +79,7 @@ export class Runner {
   private reconcileScheduled = false
 
   constructor(private readonly options: RunnerOptions) {
-    this.budget = new ByteBudget(options.bufferBytes)
+    this.budget = new ByteBudget(mirrorConfigOf(new Map()).bufferBytes)
     this.group = new GroupMembership(options.destination, {
       groupId: options.groupId,
       topic: options.log.topic,
@@ -204,6 +202,7 @@ export class Runner {
     if (this.stopped.signal.aborted) return
     this.destination.setThrottles(this.state)
     const wanted = this.wanted()
+    this.budget.setLimit(this.bufferBytes(wanted))
     const atWork = [...this.held.keys(), ...this.leaving.keys()].map(mirrorOfKey)
     this.relinkSources(new Set([...[...wanted.values()].map(({ mirror }) => mirror), ...atWork]))
     for (const [key, held] of [...this.held]) {
@@ -220,6 +219,13 @@ export class Runner {
     }
     for (const [key, want] of wanted)
       if (!this.held.has(key) && !this.leaving.has(key) && this.sources.has(want.mirror)) this.held.set(key, this.take(want))
+  }
+
+  /** One budget serves all mirrors: the largest that any of them asks for. */
+  private bufferBytes(wanted: ReadonlyMap<string, Wanted>): number {
+    const mirrors = new Set([...wanted.values()].map(({ mirror }) => mirror))
+    const asked = [...mirrors].map((mirror) => this.configOf(mirror).bufferBytes)
+    return asked.length === 0 ? mirrorConfigOf(new Map()).bufferBytes : Math.max(...asked)
   }
 
   private wanted(): Map<string, Wanted> {

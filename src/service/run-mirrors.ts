@@ -14,12 +14,9 @@ export interface RunMirrorsOptions {
   readonly properties: ReadonlyMap<string, string>
   /** Mirrors to serve; default all. All runners of a destination should be given the same. */
   readonly mirrors?: readonly string[] | undefined
-  /** Bytes of fetched data held at most; default 64 MiB. */
-  readonly bufferBytes?: number
 }
 
 const HEARTBEATS_PER_SESSION = 3
-const DEFAULT_BUFFER_BYTES = 64 << 20
 
 /**
  * Starts a runner on the destination; it copies until it is told to drain. Creates the state topic if it is missing, so
@@ -48,7 +45,6 @@ export async function runMirrors(options: RunMirrorsOptions): Promise<Runner> {
       sessionTimeoutMs,
       heartbeatIntervalMs: Number(properties.get('heartbeat.interval.ms') ?? Math.floor(sessionTimeoutMs / HEARTBEATS_PER_SESSION)),
       mirrors: options.mirrors,
-      bufferBytes: options.bufferBytes ?? DEFAULT_BUFFER_BYTES,
       openSource: (mirror, source) => new Cluster(clientConfigOf(source, { clientId: `kafka-mirrors-${mirror}` }).config),
     })
     await runner.start()

@@ -31,6 +31,21 @@ describe('the byte budget', () => {
     expect([budget.open, woken, budget.usedBytes]).toEqual([true, 3, 0])
   })
 
+  it('takes another limit under those who wait', async () => {
+    const budget = new ByteBudget(100)
+    budget.take(60)
+    let woken = false
+    void budget.whenOpen().then(() => {
+      woken = true
+    })
+    budget.setLimit(110)
+    await turn()
+    expect(woken).toBe(false)
+    budget.setLimit(200)
+    await turn()
+    expect([woken, budget.open]).toEqual([true, true])
+  })
+
   it('keeps those waiting that a wake-up does not concern', async () => {
     const budget = new ByteBudget(100)
     budget.take(60)

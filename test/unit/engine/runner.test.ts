@@ -173,7 +173,6 @@ async function setUp(records: readonly StateRecord[]) {
     owner: 'runner',
     sessionTimeoutMs: 10_000,
     heartbeatIntervalMs: 3_000,
-    bufferBytes: 1 << 20,
     openSource: (mirror) => {
       world.sources.push(mirror)
       return world.cluster(ID(1))
