@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
 import { useBrokers } from '../support/brokers.js'
 import { writeSteadily, writeTransactions } from '../support/kafka-log.js'
@@ -21,8 +22,15 @@ beforeAll(async () => {
   await mirroring.add('steady', 'transactions')
 })
 
+/** Records arrive. */
+async function goesOn(): Promise<void> {
+  const copied = async () => (await brokers.destination.admin.offsets('steady')).reduce((sum, { endOffset }) => sum + endOffset, 0n)
+  const before = await copied()
+  await eventually(async () => (await copied()) > before, { every: 10 })
+}
+
 test('twenty kills at random points lose, double and shift nothing', async () => {
-  const { source, destination, worker } = brokers
+  const { source, worker } = brokers
   const random = randomOf('runner-kill')
   const writer = await writeSteadily(worker, source, { topic: 'steady', partitions: 4, recordsPerSecond: 4_000, codec: 'lz4' })
   let writing = true
@@ -32,12 +40,11 @@ test('twenty kills at random points lose, double and shift nothing', async () =>
       await writeTransactions(worker, source, { topic: 'transactions', partitions: 2, ...options })
     }
   })()
-  const copied = async () => (await destination.admin.offsets('steady')).reduce((sum, { endOffset }) => sum + endOffset, 0n)
   let runner: RunnerProcess = await mirroring.startRunner({ properties: SESSION })
   for (let kill = 0; kill < KILLS; kill++) {
     // Not before it copies: a kill that meets nothing at work shows nothing.
-    const before = await copied()
-    await eventually(async () => (await copied()) > before, { every: 10 })
+    await goesOn()
+    // The moment of the kill is the experiment; nothing is waited for.
     await pause(random() * 400)
     await runner.kill()
     runner = await mirroring.startRunner({ properties: SESSION })
@@ -52,7 +59,24 @@ test('twenty kills at random points lose, double and shift nothing', async () =>
   for (const { log } of mirroring.runners) expect(log.filter(({ event }) => event === 'partition-failed')).toEqual([])
 }, 240_000)
 
-/** The moment of the kill is the experiment; nothing is waited for. */
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
+test('a runner that was frozen while another took over does no harm when it wakes up', async () => {
+  const { source, worker } = brokers
+  const frozen = mirroring.runners.at(-1) ?? (await mirroring.startRunner({ properties: SESSION }))
+  const writer = await writeSteadily(worker, source, { topic: 'steady', partitions: 4, recordsPerSecond: 8_000 })
+  await goesOn()
+  for (let round = 0; round < 3; round++) {
+    frozen.freeze()
+    const heir = await mirroring.startRunner({ properties: SESSION })
+    await goesOn()
+    frozen.thaw()
+    await eventually(() => frozen.log.filter(({ msg }) => /^lost/.test(msg)).length > round)
+    await goesOn()
+    // Everything is the frozen one's again.
+    expect(await heir.stop()).toBe(0)
+    await goesOn()
+  }
+  expect((await writer.stop()).failed).toBe(0)
+  await mirroring.caughtUp('steady')
+  expect(await mirroring.differences('steady')).toEqual([])
+  for (const { log } of mirroring.runners) expect(log.filter(({ event }) => event === 'partition-failed')).toEqual([])
+})
