@@ -16,16 +16,18 @@ export interface Aligned {
   readonly destinationLeader: PartitionLeader
 }
 
+export interface AlignmentOptions {
+  /** Whether to compare the destination's last records before trusting them: a foreign write may have gone unnoticed. */
+  readonly compare: boolean
+  /** Told of the destination's log end as a fast-forward moves it. */
+  fastForwarded(logEndOffset: bigint): void
+}
+
 /**
  * Takes up a partition: reads both logs, checks identities, and does what {@link decideAlignment} says until the next
  * offset to copy is known. Throws PartitionFailure for verdicts; any other error means "try again".
  */
-export async function alignPartition(
-  context: PartitionContext,
-  book: StatusBook,
-  /** Whether to compare the destination's last records before trusting them: a foreign write may have gone unnoticed. */
-  { compare }: { readonly compare: boolean },
-): Promise<Aligned> {
+export async function alignPartition(context: PartitionContext, book: StatusBook, options: AlignmentOptions): Promise<Aligned> {
   const { topic, partition } = context
   await context.source().verify()
   for (;;) {
@@ -44,10 +46,10 @@ export async function alignPartition(
     })
     if (decision.kind === 'failed') throw new PartitionFailure(decision.reason)
     if (decision.kind === 'fast-forward') {
-      await moveForward(context, book, destinationLeader, decision)
+      await moveForward(context, book, destinationLeader, decision, options)
       continue
     }
-    if (decision.kind === 'compare' || compare) {
+    if (decision.kind === 'compare' || options.compare) {
       if (decision.kind === 'compare' && status.state !== 'FAILED') await book.update({ state: 'EPOCH_FENCING' })
       const from = max(positions.source.logStartOffset, positions.destination.logStartOffset)
       const ids = { source: sourceLeader.topicId, destination: destinationLeader.topicId }
@@ -155,6 +157,7 @@ async function moveForward(
   book: StatusBook,
   destinationLeader: PartitionLeader,
   decision: Extract<Alignment, { kind: 'fast-forward' }>,
+  { fastForwarded }: AlignmentOptions,
 ): Promise<void> {
   const { topic, partition, destination } = context
   const { lost } = decision
@@ -180,7 +183,7 @@ async function moveForward(
           timestamp: BigInt(Date.now()),
           mayAppend: () => context.mayAppend() && !context.isReleased(),
           deleteRecords: (before) => context.deleteRecords(before),
-          progress: (logEndOffset) => context.fastForwarded(logEndOffset),
+          progress: fastForwarded,
         },
         logEndOffset,
         decision.target,

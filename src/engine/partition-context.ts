@@ -30,5 +30,4 @@ export interface PartitionContext {
   prepareDestination(topicId: string): Promise<void>
   /** DeleteRecords on the destination, best effort where the topic's policy forbids it. */
   deleteRecords(before: bigint): Promise<void>
-  fastForwarded(logEndOffset: bigint): void
 }

@@ -1,16 +1,13 @@
-import { ConnectionError } from '../client/errors.js'
 import type { PartitionState } from '../mirror/partition-states.js'
 import type { PartitionStatus } from '../mirror/state.js'
-import { KafkaError } from '../protocol/errors.js'
 import { backoffMs, Pause } from './backoff.js'
 import { classify } from './classify.js'
-import { Fenced, LostPlace } from './errors.js'
 import { type PartitionSnapshot, publish } from './events.js'
 import { LogStartFollower } from './log-start-follower.js'
-import { fillWithMarkers } from './marker-fill.js'
 import { type Aligned, alignPartition } from './partition-aligner.js'
 import type { PartitionContext } from './partition-context.js'
 import { type CopyEnd, PartitionCopy } from './partition-copy.js'
+import { PartitionFiller } from './partition-filler.js'
 import { destinationLogEnd } from './positions.js'
 import { StatusBook, type WriteStatus } from './status-book.js'
 
@@ -41,13 +38,12 @@ export class PartitionMirror {
   private fastForwardedTo: bigint | undefined
   /** An append got no answer and may still reach the log. */
   private appendUncertain = false
-  /** A fill failed, and its markers may still land: the next one needs a new owner epoch, under which they are refused. */
-  private fillUncertain = false
   /** The state of rest that is on record. */
   private resting: 'PAUSED' | 'STOPPED' | undefined
   private released = false
   /** The destination's last records were compared with the source's, and no verdict has come up since. */
   private trusted = false
+  private readonly filler: PartitionFiller
   private readonly logStart: LogStartFollower
   private readonly running: Promise<void>
 
@@ -65,6 +61,7 @@ export class PartitionMirror {
     })
     this.book = new StatusBook(last, identity, write, now)
     this.since = now()
+    this.filler = new PartitionFiller(context)
     this.logStart = new LogStartFollower(
       {
         logEndOffset: () => this.copy?.logEndOffset,
@@ -168,7 +165,7 @@ export class PartitionMirror {
   /** Not copying: the state is confirmed once, with the log end at which it holds, then waited on. */
   private async rest(state: 'PAUSED' | 'STOPPED'): Promise<void> {
     try {
-      if (state === 'STOPPED' && (this.appendUncertain || this.fillUncertain)) {
+      if (state === 'STOPPED' && (this.appendUncertain || this.filler.uncertain)) {
         this.tell('warn', 'not-confirmed', 'an append is unanswered and may still land: the removal is left to be fenced by its command')
       } else if (this.resting !== state) {
         const stoppedAt = state === 'STOPPED' ? await this.destinationLogEnd() : undefined
@@ -196,7 +193,12 @@ export class PartitionMirror {
     try {
       // The state is kept over outages: only a partition that was not at work begins anew.
       if (this.state !== 'FAILED' && this.state !== 'MIRRORING') await this.enter('LOG_ALIGNMENT')
-      const aligned = await alignPartition(this.context, this.book, { compare: !this.trusted })
+      const aligned = await alignPartition(this.context, this.book, {
+        compare: !this.trusted,
+        fastForwarded: (logEndOffset) => {
+          this.fastForwardedTo = logEndOffset
+        },
+      })
       this.trusted = true
       if (this.released || this.context.spec().desired !== 'MIRRORING') return
       end = await this.copyFrom(aligned)
@@ -222,10 +224,10 @@ export class PartitionMirror {
     const { context } = this
     const index = (start.partition + hashOf(start.topic)) % context.config().numReplicaFetchers
     const lane = await context.destination.lane(destinationLeader.brokerId, index)
-    const copy = new PartitionCopy(
+    const copy: PartitionCopy = new PartitionCopy(
       start,
       {
-        fill: (baseOffset, count) => this.fill(start, destinationLeader.leaderEpoch, baseOffset, count),
+        fill: (baseOffset, count) => this.filler.fill(start, destinationLeader.leaderEpoch, baseOffset, count, () => copy.isOver),
         recordEpoch: (epoch, startOffset) => this.recordEpoch(epoch, startOffset),
         ready: () => lane.push(copy),
         classify: (error) => classify(error, 'destination'),
@@ -254,32 +256,6 @@ export class PartitionMirror {
   private setLimit(copy: PartitionCopy): void {
     const { destination, topic, partition } = this.context
     copy.limit = destination.limitOf(topic, partition, this.destinationBroker)
-  }
-
-  private async fill(start: PartitionCopy['start'], leaderEpoch: number, baseOffset: bigint, count: number): Promise<void> {
-    const { destination } = this.context
-    const before = this.fillUncertain
-    if (before) await this.context.renewOwnerEpoch()
-    this.fillUncertain = true
-    const fill = fillWithMarkers(
-      {
-        cluster: destination.cluster,
-        topic: start.topic,
-        partition: start.partition,
-        leaderEpoch,
-        producerId: start.producerId,
-        producerEpoch: start.producerEpoch,
-        ownerEpoch: this.context.ownerEpoch(),
-        mayAppend: () => this.context.mayAppend() && this.copy?.isOver === false,
-      },
-      baseOffset,
-      count,
-    )
-    await fill.catch((error) => {
-      if (!mayStillLand(error)) this.fillUncertain = before
-      throw error
-    })
-    this.fillUncertain = false
   }
 
   private async recordEpoch(epoch: number, startOffset: bigint): Promise<void> {
@@ -358,12 +334,6 @@ export class PartitionMirror {
     publish({ level, event, message, mirror, topic, partition })
   }
 }
-
-/** Whether markers may reach the log after this error: only if a request for them was never answered. */
-const mayStillLand = (error: unknown) =>
-  error instanceof ConnectionError
-    ? error.uncertain
-    : !(error instanceof KafkaError || error instanceof Fenced || error instanceof LostPlace)
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 

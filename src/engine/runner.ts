@@ -265,7 +265,6 @@ export class Runner {
       maxMessageBytes: () => this.care.maxMessageBytes(topic),
       prepareDestination: () => this.care.apply(topic, forcedSettings(Object.keys(held.spec.held))),
       deleteRecords: (before) => this.care.deleteRecords(topic, partition, before),
-      fastForwarded: () => {},
     }
     const key = formatKey({ kind: 'status', mirror, topic, partition })
     held.partition = new PartitionMirror(context, this.state.status(mirror, topic, partition), async (status) => {
