@@ -146,6 +146,7 @@ test('a foreign write on the destination fails its partition alone, names the of
   })
   expect(later.state).toBe('FAILED')
   expect(await logEnds('foreign')).toEqual([end, 1_510n])
+  expect((await mirroring.differences('foreign')).join()).toMatch(/partition 0, record 500: .*x666f726569676e/)
   await neighbourGoesOn()
   // Nor may a new owner.
   await mirroring.runners[0]!.kill()
