@@ -2,8 +2,9 @@ import { defineConfig } from 'vitest/config'
 
 const common = { disableConsoleIntercept: true, root: new URL('..', import.meta.url).pathname }
 
-// Broker suites share two cores with the brokers they start: one file at a time, after the unit tests.
-const serial = { fileParallelism: false, testTimeout: 120_000, hookTimeout: 180_000, pool: 'forks' as const }
+// Tests on brokers mostly wait: two files at a time keep two cores busy. What counts seconds runs alone.
+const onBrokers = { testTimeout: 120_000, hookTimeout: 180_000, pool: 'forks' as const, maxWorkers: 2 }
+const serial = { ...onBrokers, fileParallelism: false, maxWorkers: 1 }
 
 export default defineConfig({
   test: {
@@ -11,7 +12,7 @@ export default defineConfig({
     reporters: ['default', './test/support/summary-reporter.ts'],
     projects: [
       { test: { ...common, name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
-      { test: { ...common, ...serial, name: 'broker', include: ['test/broker/**/*.test.ts'], sequence: { groupOrder: 1 } } },
+      { test: { ...common, ...onBrokers, name: 'broker', include: ['test/broker/**/*.test.ts'], sequence: { groupOrder: 1 } } },
       { test: { ...common, ...serial, name: 'chaos', include: ['test/chaos/**/*.test.ts'], sequence: { groupOrder: 2 } } },
       {
         test: {

@@ -52,9 +52,11 @@ test('programs import MirrorAdmin, with types', async () => {
 })
 
 test('npx runs the playground', async () => {
-  const output = await run('npx', ['kafka-mirrors', 'playground', '--duration', '20s'], user)
+  const output = await run('npx', ['kafka-mirrors', 'playground', '--no-producer', '--duration', '20s'], user)
+  expect(output).toMatch(/Source {7}127\.0\.0\.1:\d+ {3}Kafka 3\.9\.1\nDestination {2}127\.0\.0\.1:\d+ {3}Kafka 4\.4\.0\n/)
   const last = output.slice(output.lastIndexOf('MIRROR '))
-  expect(last.match(/MIRRORING/g), output).toHaveLength(4)
+  expect(last).toMatch(/^MIRROR +TOPIC +PARTITION +SOURCE-OFFSET +DESTINATION-OFFSET +LAG +STATE *\n/)
+  expect(last.match(/ 1000 +1000 +0 +MIRRORING/g), last).toHaveLength(4)
 }, 240_000)
 
 test('both spellings are on the path', async () => {

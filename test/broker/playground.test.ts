@@ -13,17 +13,6 @@ afterEach(() => place.expectEmpty())
 
 const started = { within: 100_000, what: 'The start of the playground' }
 
-test('it mirrors what it has written, and ends after its time', async () => {
-  const words = ['playground', '--no-producer', '--duration', '6s']
-  const { exitCode, stdout, stderr } = await runProgram('verbs', words, { env: { TMPDIR: place.folder, KAFKA_HOME: '' } })
-  expect(stderr).toContain('Starting two clusters …\n')
-  expect(exitCode, stderr).toBe(0)
-  expect(stdout).toMatch(/Source {7}127\.0\.0\.1:\d+ {3}Kafka 3\.9\.1\nDestination {2}127\.0\.0\.1:\d+ {3}Kafka 4\.4\.0\n/)
-  const last = stdout.slice(stdout.lastIndexOf('MIRROR '))
-  expect(last).toMatch(/^MIRROR +TOPIC +PARTITION +SOURCE-OFFSET +DESTINATION-OFFSET +LAG +STATE *\n/)
-  expect(last.match(/ 1000 +1000 +0 +MIRRORING/g), last).toHaveLength(4)
-})
-
 test('Ctrl-C ends it, also its neighbours, and leaves nothing', async () => {
   const { child, output, ended } = startProgram('verbs', ['playground'], { env: { TMPDIR: place.folder, KAFKA_HOME: '' } })
   await eventually(() => output.stdout.includes('MIRRORING'), started)
