@@ -1,7 +1,7 @@
 import { BufferPool } from '../client/buffer-pool.js'
 
 /** Small enough that appending one answer overlaps with reading the next; what is around the records fits into 4 MiB with them. */
-const MAX_FETCH_BYTES = (4 << 20) - (64 << 10)
+const MAX_FETCH_BYTES = (8 << 20) - (64 << 10)
 const MIN_FETCH_BYTES = 1 << 20
 
 /**
@@ -90,6 +90,11 @@ export class Slab {
   /** A write that points into it was never answered: the socket may still hold it. */
   linger(): void {
     this.lingering = true
+  }
+
+  /** Memory for what was made out of this: it counts instead. */
+  successor(bytes: number): Slab {
+    return new Slab(this.budget, bytes)
   }
 
   retain(): void {

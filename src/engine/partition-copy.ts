@@ -1,6 +1,16 @@
 import { ConnectionError } from '../client/errors.js'
 import { kafkaError } from '../protocol/errors.js'
-import { CorruptBatchError, nextSequence, patchForAppend, type Step, scanBatches, translate } from '../records/index.js'
+import {
+  CorruptBatchError,
+  isMergeable,
+  MERGED_BYTES,
+  mergeBatches,
+  nextSequence,
+  patchForAppend,
+  type Step,
+  scanBatches,
+  translate,
+} from '../records/index.js'
 import { type AppendAnswer, appendAnswer } from './append-answers.js'
 import type { Slab } from './byte-budget.js'
 import { Queue } from './queue.js'
@@ -225,13 +235,36 @@ export class PartitionCopy {
   takeBatch(): { readonly step: AppendStep; readonly slab: Slab | undefined } | undefined {
     const head = this.queue.first
     if (head?.step.kind !== 'append' || this.busy || this.end !== undefined || this.inFlight >= this.window()) return undefined
-    this.queue.shift()
-    const { step, slab } = head
+    const { step, slab } = this.takeMerged() ?? (this.queue.shift() as { step: AppendStep; slab: Slab | undefined })
     const { producerId, producerEpoch } = this.start
     patchForAppend(step.bytes, { producerId, producerEpoch, baseSequence: this.sequence })
     this.sequence = nextSequence(this.sequence, step.count)
     this.inFlight++
     return { step, slab }
+  }
+
+  /** The small batches at the head of the queue as one, if there are several: a request each would be the limit otherwise. */
+  private takeMerged(): { readonly step: AppendStep; readonly slab: Slab } | undefined {
+    const neighbours: Array<{ readonly step: AppendStep; readonly slab: Slab | undefined }> = []
+    const limit = Math.min(MERGED_BYTES, this.start.maxMessageBytes)
+    let size = 0
+    for (const { step, slab } of this.queue) {
+      if (step.kind !== 'append' || !isMergeable(step.bytes) || size + step.size > limit) break
+      size += step.size
+      neighbours.push({ step, slab })
+    }
+    const [first] = neighbours
+    if (first?.slab === undefined || neighbours.length === 1) return undefined
+    const bytes = mergeBatches(neighbours.map(({ step }) => step.bytes))
+    if (bytes === undefined || bytes.length > limit) return undefined
+    const slab = first.slab.successor(bytes.length)
+    let count = 0
+    for (const { step, slab: source } of neighbours) {
+      count += step.count
+      source?.release()
+      this.queue.shift()
+    }
+    return { step: { ...first.step, bytes, count, size }, slab }
   }
 
   /** Appends that may be in flight. One while the broker may not know our producer: it would put the second where the first failed. */

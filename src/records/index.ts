@@ -1,6 +1,7 @@
 export * from './batch.js'
 export { crc32c } from './crc.js'
 export * from './filler.js'
+export * from './merge.js'
 export * from './patch.js'
 export * from './scan.js'
 export * from './translate.js'

@@ -9,6 +9,9 @@ import { type CopyEnd, PartitionCopy } from '../../../src/engine/partition-copy.
 import { RateLimit } from '../../../src/engine/rate-limit.js'
 import { batch } from '../../support/batches.js'
 
+/** Says zstd, so that batches are sent one by one: only plain ones are merged. */
+const COMPRESSED = 4
+
 const ADDRESS = { host: 'b', port: 9092 }
 const TOPIC_ID = '00000000-0000-0000-0000-00000000000b'
 
@@ -92,7 +95,7 @@ function setUp(mayAppend: () => boolean = () => true) {
     })
     const records = Buffer.concat(
       Array.from({ length: batches }, (_, i) =>
-        batch({ baseOffset: BigInt(i), records: 1, leaderEpoch: 0, timestamp: BigInt(i), valueSize }),
+        batch({ baseOffset: BigInt(i), records: 1, leaderEpoch: 0, timestamp: BigInt(i), valueSize, attributes: COMPRESSED }),
       ),
     )
     const fetch = () => {

@@ -8,7 +8,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 describe('the byte budget', () => {
   it('lets all fetchers together ask for at most its second half, down to a mebibyte each', () => {
     const budget = new ByteBudget(64 * MIB)
-    expect(budget.fetchMaxBytes).toBe(4 * MIB - 64 * 1024)
+    expect(budget.fetchMaxBytes).toBe(8 * MIB - 64 * 1024)
     for (let fetchers = 1; fetchers <= 32; fetchers++) {
       budget.addFetcher()
       expect(budget.fetchMaxBytes * fetchers).toBeLessThanOrEqual(32 * MIB)
@@ -16,7 +16,7 @@ describe('the byte budget', () => {
     budget.addFetcher()
     expect(budget.fetchMaxBytes).toBe(MIB)
     for (let fetchers = 0; fetchers < 32; fetchers++) budget.removeFetcher()
-    expect(budget.fetchMaxBytes).toBe(4 * MIB - 64 * 1024)
+    expect(budget.fetchMaxBytes).toBe(8 * MIB - 64 * 1024)
   })
 
   it('holds fetchers back above its first half, and wakes all of them below', async () => {

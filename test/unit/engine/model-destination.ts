@@ -1,3 +1,6 @@
+import { scanBatches } from '../../../src/records/index.js'
+import { decodeRecords } from '../../../src/records/record-codec.js'
+
 /** A source batch, a marker, or a hole that compaction left. */
 export interface SourceEntry {
   readonly kind: 'data' | 'control' | 'hole'
@@ -15,6 +18,15 @@ export const expectedLog = (entries: readonly SourceEntry[]): string[] =>
 
 /** Timestamps carry the source offset, so that a patched batch still says what it is. */
 export const TIMESTAMP_ORIGIN = 1_700_000_000_000n
+
+/** Which source records a batch holds. Several source batches may have become one: each record carries its own's time. */
+function labelsOf(batch: Buffer, count: number): string[] {
+  const compressed = (batch.readInt16BE(21) & 7) !== 0
+  const times = compressed
+    ? Array.from({ length: count }, () => batch.readBigInt64BE(27))
+    : [...scanBatches(batch)].flatMap((one) => [...decodeRecords(one)].map(({ timestamp }) => timestamp))
+  return times.map((time, i) => `record ${time - TIMESTAMP_ORIGIN}+${i - times.indexOf(time)}`)
+}
 
 /** A destination leader's log and its memory of one producer, as `ProducerAppendInfo` checks it. */
 export class ModelDestination {
@@ -38,8 +50,7 @@ export class ModelDestination {
     if (known !== undefined) return { errorCode: 0, baseOffset: known.baseOffset }
     if (this.lastSequence !== undefined && sequence !== this.lastSequence + 1) return { errorCode: 45, baseOffset: -1n }
     const baseOffset = this.logEndOffset
-    const source = batch.readBigInt64BE(27) - TIMESTAMP_ORIGIN
-    for (let i = 0; i < count; i++) this.log.push(`record ${source}+${i}`)
+    this.log.push(...labelsOf(batch, count))
     this.lastSequence = sequence + count - 1
     this.recent.push({ sequence, count, baseOffset })
     if (this.recent.length > 5) this.recent.shift()

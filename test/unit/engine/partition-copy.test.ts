@@ -27,7 +27,10 @@ const START: CopyStart = {
   maxMessageBytes: 1_000_000,
 }
 
+/** Says zstd, so that it is sent by itself: only plain batches are merged. */
 const dataBatch = (baseOffset: bigint, records: number, leaderEpoch = 0) =>
+  batch({ baseOffset, records, leaderEpoch, timestamp: TIMESTAMP_ORIGIN + baseOffset, attributes: 4 })
+const plainBatch = (baseOffset: bigint, records: number, leaderEpoch = 0) =>
   batch({ baseOffset, records, leaderEpoch, timestamp: TIMESTAMP_ORIGIN + baseOffset })
 
 const fetchedOf = (records: Buffer, more: Partial<FetchedPartition> = {}): FetchedPartition => ({
@@ -145,6 +148,30 @@ describe('copying one partition', () => {
     session.clock.now = 24 * 3_600_000
     session.fetch(Buffer.concat([0n, 1n, 2n].map((base) => dataBatch(base, 1))))
     expect(session.takeAll().length).toBe(1)
+  })
+
+  it('sends small plain neighbours as one batch, up to what is not to be merged with them', () => {
+    const session = new Session({ from: 5n, fetchFrom: 5n, lastEpoch: 0, nextSequence: 7 })
+    const records = [
+      plainBatch(5n, 2),
+      plainBatch(7n, 1),
+      plainBatch(8n, 3),
+      dataBatch(11n, 1),
+      plainBatch(12n, 1),
+      controlBatch(13n, 1n, 1),
+      plainBatch(14n, 1),
+    ]
+    session.fetch(Buffer.concat(records))
+    const taken = session.takeAll()
+    expect(taken.map(({ step }) => [step.baseOffset, step.count, step.bytes.readInt32BE(53)])).toEqual([
+      [5n, 6, 7],
+      [11n, 1, 13],
+      [12n, 1, 14],
+    ])
+    for (const one of taken) session.answer(one)
+    expect(session.copy.logEndOffset).toBe(13n)
+    session.copy.finish({ kind: 'retry', reason: 'over' })
+    expect(session.budget.usedBytes).toBe(0)
   })
 
   it('puts a new leader epoch on record before its first batch, while older ones are in flight', async () => {
@@ -286,15 +313,22 @@ const entry = fc.record({
   kind: fc.constantFrom('data' as const, 'data' as const, 'data' as const, 'control' as const, 'hole' as const),
   count: fc.integer({ min: 1, max: 4 }),
   newEpoch: fc.boolean(),
+  plain: fc.boolean(),
 })
 
-function sourceOf(drawn: ReadonlyArray<{ kind: 'data' | 'control' | 'hole'; count: number; newEpoch: boolean }>): SourceEntry[] {
+type Drawn = typeof entry extends fc.Arbitrary<infer T> ? T : never
+
+function sourceOf(drawn: readonly Drawn[]): SourceEntry[] {
   let [baseOffset, leaderEpoch] = [0n, 0]
-  return [...drawn, { kind: 'data' as const, count: 1, newEpoch: false }].map(({ kind, count, newEpoch }) => {
+  return [...drawn, { kind: 'data' as const, count: 1, newEpoch: false, plain: true }].map(({ kind, count, newEpoch, plain }) => {
     if (newEpoch) leaderEpoch++
     const size = kind === 'control' ? 1 : count
     const bytes =
-      kind === 'data' ? dataBatch(baseOffset, size, leaderEpoch) : kind === 'control' ? controlBatch(baseOffset, 9n, 1) : undefined
+      kind === 'data'
+        ? (plain ? plainBatch : dataBatch)(baseOffset, size, leaderEpoch)
+        : kind === 'control'
+          ? controlBatch(baseOffset, 9n, 1)
+          : undefined
     const made = { kind, baseOffset, count: size, leaderEpoch, bytes }
     baseOffset += BigInt(size)
     return made
