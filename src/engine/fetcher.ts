@@ -18,6 +18,11 @@ const PARTITION_MAX_BYTES = 1 << 20
 const FETCH_TIMEOUT_MS = 15_000
 const FIRST_VERSION_WITH_TOPIC_IDS = 13
 
+/** Answers below this size that follow each other faster than this are a trickle. */
+const TRICKLE_BYTES = 16 << 10
+const TRICKLE_MS = 4
+const GATHER_MS = 2
+
 const SESSION_LOST: ReadonlySet<number> = new Set([
   Errors.FETCH_SESSION_ID_NOT_FOUND,
   Errors.INVALID_FETCH_SESSION_EPOCH,
@@ -35,6 +40,7 @@ export class Fetcher {
   private running: Promise<void> | undefined
   private wake: (() => void) | undefined
   private closed = false
+  private answeredAt = Number.NEGATIVE_INFINITY
   /** How long the broker will hold back its next answer, for a quota's sake. */
   private throttledMs = 0
 
@@ -117,7 +123,18 @@ export class Fetcher {
     if (SESSION_LOST.has(response.errorCode)) return this.session.reset()
     if (response.errorCode !== 0) throw kafkaError(response.errorCode)
     this.session.answered(response.sessionId)
-    this.deliver(response, wanted, byId)
+    await this.gather(this.deliver(response, wanted, byId))
+  }
+
+  /**
+   * Single records that come every millisecond would cost a request each on both sides, and the brokers fall behind
+   * before the network does. A moment's patience lets a few arrive together; a record that comes alone is not delayed.
+   */
+  private async gather(bytes: number): Promise<void> {
+    const now = performance.now()
+    const trickling = bytes > 0 && bytes < TRICKLE_BYTES && now - this.answeredAt < TRICKLE_MS
+    this.answeredAt = now
+    if (trickling) await new Promise<void>((resolve) => setTimeout(resolve, GATHER_MS))
   }
 
   /** As long as nobody is held back who could be wanted again at any moment. */
@@ -141,21 +158,18 @@ export class Fetcher {
 
   /**
    * Only to whom the question was: a copy of the same partition that was added while the answer was under way starts
-   * elsewhere, and would take what lies between for a hole.
+   * elsewhere, and would take what lies between for a hole. Returns the bytes of records.
    */
-  private deliver(response: ResponseOf<typeof Fetch>, asked: readonly PartitionCopy[], byId: boolean): void {
+  private deliver(response: ResponseOf<typeof Fetch>, asked: readonly PartitionCopy[], byId: boolean): number {
     const answers = response.responses.flatMap((topic) =>
       topic.partitions.map((p) => [`${byId ? topic.topicId : topic.topic}/${p.partitionIndex}`, p] as const),
     )
-    const slab = new Slab(
-      this.budget,
-      answers.reduce((sum, [, p]) => sum + p.records.length, 0),
-      () => {
-        // All record sets are views of one response.
-        const [first] = answers
-        if (first !== undefined) this.budget.buffers.recycle(first[1].records)
-      },
-    )
+    const bytes = answers.reduce((sum, [, p]) => sum + p.records.length, 0)
+    const slab = new Slab(this.budget, bytes, () => {
+      // All record sets are views of one response.
+      const [first] = answers
+      if (first !== undefined) this.budget.buffers.recycle(first[1].records)
+    })
     const copies = new Map(
       asked.map((copy) => [`${byId ? copy.start.sourceTopicId : copy.start.topic}/${copy.start.partition}`, copy] as const),
     )
@@ -172,6 +186,7 @@ export class Fetcher {
     } finally {
       slab.release()
     }
+    return bytes
   }
 }
 

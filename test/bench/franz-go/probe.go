@@ -17,7 +17,9 @@ import (
 // Writes to the source at a steady rate and reads from the destination: the time from a record being handed to the producer
 // to it being in a consumer's hands, through whatever mirrors the topic. Prints a line of JSON per rate, percentiles in milliseconds.
 func probe(ctx context.Context, o options) error {
-	writer, err := kgo.NewClient(kgo.SeedBrokers(o.source), kgo.DefaultProduceTopic(o.topic), kgo.ProducerLinger(0))
+	writer, err := kgo.NewClient(kgo.SeedBrokers(o.source), kgo.DefaultProduceTopic(o.topic), kgo.ProducerLinger(0),
+		// As Java producers do unless told otherwise; the default here would be snappy.
+		kgo.ProducerBatchCompression(kgo.NoCompression()))
 	if err != nil {
 		return err
 	}
