@@ -2,8 +2,9 @@ import type { Connection } from '../client/connection.js'
 import { ConnectionError } from '../client/errors.js'
 import { Produce } from '../protocol/api/produce.js'
 import type { RequestOf, ResponseOf } from '../protocol/schema.js'
+import type { CopyEnd } from './copy-session.js'
 import { LostPlace } from './errors.js'
-import type { CopyEnd, PartitionCopy } from './partition-copy.js'
+import type { PartitionCopy } from './partition-copy.js'
 
 /** Requests in flight on one connection. The broker works on one at a time; more only lengthens its queue. */
 const MAX_REQUESTS = 5

@@ -1,7 +1,7 @@
 import { ConnectionError } from '../client/errors.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
+import type { CopyEnd } from './copy-session.js'
 import { Fenced, PartitionFailure } from './errors.js'
-import type { CopyEnd } from './partition-copy.js'
 
 /** Codes that say our picture of leaders, epochs or topics is old. */
 export const STALE_METADATA: ReadonlySet<number> = new Set([

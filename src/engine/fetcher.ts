@@ -4,8 +4,9 @@ import { Errors, kafkaError } from '../protocol/errors.js'
 import { NO_UUID, type RequestOf, type ResponseOf } from '../protocol/schema.js'
 import { type ByteBudget, Slab } from './byte-budget.js'
 import { STALE_METADATA } from './classify.js'
+import type { CopyEnd } from './copy-session.js'
 import { type FetchChange, type FetchPosition, FetchSession } from './fetch-session.js'
-import type { CopyEnd, PartitionCopy } from './partition-copy.js'
+import type { PartitionCopy } from './partition-copy.js'
 
 const READ_COMMITTED = 1
 /** How long a broker holds an empty fetch. */

@@ -11,24 +11,11 @@ import {
   scanBatches,
   translate,
 } from '../records/index.js'
-import { type AppendAnswer, appendAnswer } from './append-answers.js'
+import { appendAnswer } from './append-answers.js'
 import type { Slab } from './byte-budget.js'
+import { type CopyCounters, type CopyEnd, type CopyPorts, type CopyStart, ENDS, type FetchedPartition } from './copy-session.js'
 import { Queue } from './queue.js'
 import type { RateLimit } from './rate-limit.js'
-
-/** Why a copy session is over. The partition's life cycle decides what comes next. */
-export type CopyEnd =
-  /** Asked to stop: everything read was appended. */
-  | { readonly kind: 'drained' }
-  /** Read both logs again and go on. */
-  | { readonly kind: 'realign'; readonly reason: string }
-  /** Leaders or topics have moved: fresh metadata, then align. */
-  | { readonly kind: 'moved'; readonly side: 'source' | 'destination'; readonly reason: string }
-  /** Out of reach, throttled, unauthorised: the state is kept, retried with back-off. */
-  | { readonly kind: 'retry'; readonly reason: string; readonly unreachable?: 'source' | 'destination' | 'both' | undefined }
-  | { readonly kind: 'fenced'; readonly reason: string }
-  /** A verdict about data or configuration. */
-  | { readonly kind: 'failed'; readonly reason: string }
 
 type AppendStep = Extract<Step, { kind: 'append' }>
 type FillStep = Extract<Step, { kind: 'fill' }>
@@ -42,51 +29,6 @@ interface EpochStep {
 
 type Queued = { readonly step: Step | EpochStep; readonly slab: Slab | undefined }
 
-/** One partition's part of a Fetch answer. */
-export interface FetchedPartition {
-  readonly records: Buffer
-  readonly highWatermark: bigint
-  readonly lastStableOffset: bigint
-  readonly logStartOffset: bigint
-  readonly abortedTransactions: ReadonlyArray<{ readonly producerId: bigint; readonly firstOffset: bigint }>
-}
-
-/** What a session needs from outside, all of it for this partition. */
-export interface CopyPorts {
-  /** Puts `count` invisible control records at the log end and returns once the log end at the leader shows them. */
-  fill(baseOffset: bigint, count: number): Promise<void>
-  /** Resolves when the source leader epoch is on record (acks=all). */
-  recordEpoch(epoch: number, startOffset: bigint): Promise<void>
-  /** The lane should look at this partition again. */
-  ready(): void
-  /** Where the source's log starts, with every answer. */
-  logStartMoved(offset: bigint): void
-  /** Something landed, or there is nothing to copy: whatever was wrong before is over. */
-  worked(): void
-  /** Turns whatever a port throws into an end. */
-  classify(error: unknown): CopyEnd
-}
-
-export interface CopyStart {
-  readonly topic: string
-  readonly partition: number
-  readonly sourceTopicId: string
-  readonly destinationTopicId: string
-  readonly sourceLeaderEpoch: number
-  /** The destination's log end: the first offset to copy. */
-  readonly from: bigint
-  /** First offset to ask the source for: above `from` where the source's log starts inside the batch that holds `from`. */
-  readonly fetchFrom: bigint
-  /** Source leader epoch of the last copied batch, −1 when unknown. */
-  readonly lastEpoch: number
-  readonly producerId: bigint
-  readonly producerEpoch: number
-  readonly nextSequence: number
-  /** False while the destination's leader has no state of the producer: it would take any sequence then. */
-  readonly producerKnown: boolean
-  readonly maxMessageBytes: number
-}
-
 /** Appends in flight per partition: more than five would outrun the broker's memory of the last five batches. */
 const MAX_IN_FLIGHT = 5
 /** Well below the time (`producer.id.expiration.ms`, a day) after which a broker forgets a producer that was silent. */
@@ -94,20 +36,6 @@ const FORGETTABLE_AFTER_MS = 10 * 60_000
 /** A partition with more than this waiting is left out of the next fetch, so that one slow leader can't fill the budget. */
 const MAX_QUEUED_BYTES = 4 << 20
 const THROTTLED_QUEUED_BYTES = 64 << 10
-
-/** What an answer other than `landed` makes of the session. */
-const ENDS: Readonly<Record<Exclude<AppendAnswer, 'landed'>, (words: string) => CopyEnd>> = {
-  realign: (words) => ({ kind: 'realign', reason: words }),
-  moved: (words) => ({ kind: 'moved', side: 'destination', reason: words }),
-  fenced: (words) => ({ kind: 'fenced', reason: words }),
-  refused: (words) => ({ kind: 'failed', reason: `the destination refuses a batch: ${words}` }),
-  retry: (words) => ({ kind: 'retry', reason: words }),
-}
-
-export interface CopyCounters {
-  bytes: number
-  records: number
-}
 
 /**
  * One partition on its way from a fetched record set to checked appends: a queue of steps between a fetcher, which

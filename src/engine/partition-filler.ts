@@ -1,9 +1,9 @@
 import { ConnectionError } from '../client/errors.js'
 import { KafkaError } from '../protocol/errors.js'
+import type { CopyStart } from './copy-session.js'
 import { Fenced, LostPlace } from './errors.js'
 import { fillWithMarkers } from './marker-fill.js'
 import type { PartitionContext } from './partition-context.js'
-import type { CopyStart } from './partition-copy.js'
 
 /**
  * Fills of one partition under the rule for markers: they have no sequence and cannot be taken back, so after one of

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Connection } from '../../../src/client/connection.js'
 import { ByteBudget } from '../../../src/engine/byte-budget.js'
+import type { CopyEnd, CopyStart } from '../../../src/engine/copy-session.js'
 import { Fetcher } from '../../../src/engine/fetcher.js'
-import { type CopyEnd, type CopyStart, PartitionCopy } from '../../../src/engine/partition-copy.js'
+import { PartitionCopy } from '../../../src/engine/partition-copy.js'
 import { Errors } from '../../../src/protocol/errors.js'
 import { batch } from '../../support/batches.js'
 
