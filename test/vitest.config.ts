@@ -2,9 +2,8 @@ import { defineConfig } from 'vitest/config'
 
 const common = { disableConsoleIntercept: true, root: new URL('..', import.meta.url).pathname }
 
-// Tests on brokers mostly wait: two files at a time keep two cores busy. What counts seconds runs alone.
+// Tests on brokers mostly wait: two files at a time keep two cores busy.
 const onBrokers = { testTimeout: 120_000, hookTimeout: 180_000, pool: 'forks' as const, maxWorkers: 2 }
-const serial = { ...onBrokers, fileParallelism: false, maxWorkers: 1 }
 
 export default defineConfig({
   test: {
@@ -13,11 +12,11 @@ export default defineConfig({
     projects: [
       { test: { ...common, name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
       { test: { ...common, ...onBrokers, name: 'broker', include: ['test/broker/**/*.test.ts'], sequence: { groupOrder: 1 } } },
-      { test: { ...common, ...serial, name: 'chaos', include: ['test/chaos/**/*.test.ts'], sequence: { groupOrder: 2 } } },
+      { test: { ...common, ...onBrokers, name: 'chaos', include: ['test/chaos/**/*.test.ts'], sequence: { groupOrder: 2 } } },
       {
         test: {
           ...common,
-          ...serial,
+          ...onBrokers,
           name: 'soak',
           include: ['test/soak/**/*.test.ts'],
           testTimeout: 3_600_000,
