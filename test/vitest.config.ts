@@ -12,7 +12,7 @@ export default defineConfig({
     projects: [
       { test: { ...common, name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
       { test: { ...common, ...onBrokers, name: 'broker', include: ['test/broker/**/*.test.ts'], sequence: { groupOrder: 1 } } },
-      { test: { ...common, ...onBrokers, name: 'chaos', include: ['test/chaos/**/*.test.ts'], sequence: { groupOrder: 2 } } },
+      { test: { ...common, ...onBrokers, name: 'chaos', include: ['test/chaos/**/*.test.ts'], sequence: { groupOrder: 1 } } },
       {
         test: {
           ...common,
