@@ -124,18 +124,20 @@ export class Fetcher {
     if (SESSION_LOST.has(response.errorCode)) return this.session.reset()
     if (response.errorCode !== 0) throw kafkaError(response.errorCode)
     this.session.answered(response.sessionId)
-    await this.gather(this.deliver(response, wanted, byId))
+    const behind = wanted.some(({ isBehind }) => isBehind)
+    const bytes = this.deliver(response, wanted, byId)
+    await this.gather(bytes, behind)
   }
 
   /**
-   * Single records that come every millisecond would cost a request each on both sides, and the brokers fall behind
-   * before the network does. A moment's patience lets a few arrive together; a record that comes alone is not delayed.
+   * Single records that come every millisecond would cost a request each on both sides. Where the destination does not
+   * keep up with that, a moment's patience lets a few arrive together; a record that comes alone is not delayed.
    */
-  private async gather(bytes: number): Promise<void> {
+  private async gather(bytes: number, behind: boolean): Promise<void> {
     const now = performance.now()
     const trickling = bytes > 0 && bytes < TRICKLE_BYTES && now - this.answeredAt < TRICKLE_MS
     this.answeredAt = now
-    if (trickling) await new Promise<void>((resolve) => setTimeout(resolve, GATHER_MS))
+    if (trickling && behind) await new Promise<void>((resolve) => setTimeout(resolve, GATHER_MS))
   }
 
   /** As long as nobody is held back who could be wanted again at any moment. */

@@ -104,6 +104,11 @@ export class PartitionCopy {
     return Math.max(THROTTLED_QUEUED_BYTES, Math.min(MAX_QUEUED_BYTES, this.limit.rate / 10))
   }
 
+  /** True while what is read next has to wait for earlier appends. */
+  get isBehind(): boolean {
+    return this.queue.first !== undefined || this.inFlight > 2
+  }
+
   get isDraining(): boolean {
     return this.draining
   }
