@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { writeTxnMarkers } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
-import { WriteTxnMarkers } from '../protocol/api/write-txn-markers.js'
-import { Errors, kafkaError } from '../protocol/errors.js'
+import { Errors, KafkaError } from '../protocol/errors.js'
 import { Fenced, LostPlace, PartitionFailure } from './errors.js'
 import { destinationLogEnd } from './positions.js'
 
 /** Entries of one request: more gain nothing on one partition, and keep neighbours on the broker waiting. */
 const MARKERS_PER_REQUEST = 2_000
 const LOG_END_WITHIN_MS = 10_000
+const FENCED: ReadonlySet<number> = new Set([Errors.TRANSACTION_COORDINATOR_FENCED, Errors.INVALID_PRODUCER_EPOCH])
 
 export interface MarkerFillPort {
   readonly cluster: Cluster
@@ -40,26 +41,15 @@ export async function fillWithMarkers(port: MarkerFillPort, baseOffset: bigint, 
   }
 }
 
-async function writeMarkers(port: MarkerFillPort, count: number): Promise<void> {
-  const marker = {
-    producerId: port.producerId,
-    producerEpoch: port.producerEpoch,
-    transactionResult: true,
-    topics: [{ name: port.topic, partitionIndexes: [port.partition] }],
-    coordinatorEpoch: port.ownerEpoch,
-  }
-  // Sent once and never repeated by the client: a repeated marker lands twice.
-  const response = await port.cluster.leader(
-    port.topic,
-    port.partition,
-    WriteTxnMarkers,
-    { markers: Array.from({ length: count }, () => marker) },
-    { retry: false },
-  )
-  for (const { errorCode } of response.markers.flatMap((m) => m.topics).flatMap((t) => t.partitions)) {
-    if (errorCode === Errors.TRANSACTION_COORDINATOR_FENCED || errorCode === Errors.INVALID_PRODUCER_EPOCH)
-      throw new Fenced(kafkaError(errorCode).message)
-    if (errorCode !== 0) throw kafkaError(errorCode)
+async function writeMarkers(
+  { cluster, topic, partition, producerId, producerEpoch, ownerEpoch }: MarkerFillPort,
+  count: number,
+): Promise<void> {
+  try {
+    await writeTxnMarkers(cluster, { topic, partition, producerId, producerEpoch, coordinatorEpoch: ownerEpoch, count })
+  } catch (error) {
+    if (error instanceof KafkaError && FENCED.has(error.code)) throw new Fenced(error.message)
+    throw error
   }
 }
 

@@ -1,13 +1,8 @@
+import { deleteRecords, describeConfigs, incrementalAlterConfigs, unwrap } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
-import { DeleteRecords } from '../protocol/api/delete-records.js'
-import { DescribeConfigs } from '../protocol/api/describe-configs.js'
-import { IncrementalAlterConfigs } from '../protocol/api/incremental-alter-configs.js'
-import { Errors, kafkaError } from '../protocol/errors.js'
+import { Errors, KafkaError } from '../protocol/errors.js'
 
-const TOPIC = 2
-const SET = 0
 const FRESH_MS = 30_000
-const DELETE_RECORDS_TIMEOUT_MS = 30_000
 
 /** The little that copying needs of the destination's topics beside their logs. */
 export class TopicCare {
@@ -31,17 +26,8 @@ export class TopicCare {
   /** Sets topic settings, leaving all others alone. Throws KafkaError. */
   async apply(topic: string, settings: ReadonlyMap<string, string>): Promise<void> {
     this.limits.delete(topic)
-    const response = await this.destination.controller(IncrementalAlterConfigs, {
-      resources: [
-        {
-          resourceType: TOPIC,
-          resourceName: topic,
-          configs: [...settings].map(([name, value]) => ({ name, configOperation: SET, value })),
-        },
-      ],
-      validateOnly: false,
-    })
-    for (const { errorCode, errorMessage } of response.responses) if (errorCode !== 0) throw kafkaError(errorCode, errorMessage)
+    const [outcome] = await incrementalAlterConfigs(this.destination, [{ resource: { type: 'topic', name: topic }, set: settings }])
+    unwrap(outcome!)
   }
 
   /**
@@ -49,22 +35,13 @@ export class TopicCare {
    * what lies below is superseded. Throws KafkaError.
    */
   async deleteRecords(topic: string, partition: number, before: bigint): Promise<void> {
-    const response = await this.destination.leader(topic, partition, DeleteRecords, {
-      topics: [{ name: topic, partitions: [{ partitionIndex: partition, offset: before }] }],
-      timeoutMs: DELETE_RECORDS_TIMEOUT_MS,
-    })
-    const errorCode = response.topics[0]?.partitions[0]?.errorCode ?? 0
-    if (errorCode !== 0 && errorCode !== Errors.POLICY_VIOLATION) throw kafkaError(errorCode)
+    const [outcome] = await deleteRecords(this.destination, [{ topic, partition, beforeOffset: before }])
+    if (!outcome!.ok && !(outcome!.error instanceof KafkaError && outcome!.error.code === Errors.POLICY_VIOLATION)) throw outcome!.error
   }
 
   private async readMaxMessageBytes(topic: string): Promise<number> {
-    const response = await this.destination.any(DescribeConfigs, {
-      resources: [{ resourceType: TOPIC, resourceName: topic, configurationKeys: ['max.message.bytes'] }],
-    })
-    const result = response.results[0]
-    if (result === undefined || result.errorCode !== 0)
-      throw kafkaError(result?.errorCode ?? Errors.UNKNOWN_SERVER_ERROR, result?.errorMessage)
-    const value = result.configs.find(({ name }) => name === 'max.message.bytes')?.value
-    return value === undefined || value === null ? Number.MAX_SAFE_INTEGER : Number(value)
+    const [outcome] = await describeConfigs(this.destination, [{ type: 'topic', name: topic }])
+    const value = unwrap(outcome!).find(({ name }) => name === 'max.message.bytes')?.value
+    return value === undefined ? Number.MAX_SAFE_INTEGER : Number(value)
   }
 }

@@ -115,7 +115,9 @@ class World {
     }),
     ListOffsets: () => ({ topics: [{ partitions: [{ errorCode: 0, offset: 0n }] }] }),
     DescribeProducers: () => ({ topics: [{ partitions: [{ errorCode: 0, activeProducers: [] }] }] }),
-    DescribeConfigs: () => ({ results: [{ errorCode: 0, configs: [{ name: 'max.message.bytes', value: '1048588' }] }] }),
+    DescribeConfigs: ({ resources }: { resources: object[] }) => ({
+      results: resources.map((resource) => ({ ...resource, errorCode: 0, configs: [{ name: 'max.message.bytes', value: '1048588' }] })),
+    }),
   }
 
   cluster(topicId: string): Cluster {
