@@ -1,6 +1,6 @@
-import { gunzipSync } from 'node:zlib'
-import { At, Bit, CorruptBatchError, compressionOf, PREFIX_SIZE, usesLogAppendTime } from './batch.js'
+import { At, CorruptBatchError, PREFIX_SIZE } from './batch.js'
 import { crc32c } from './crc.js'
+import { openRecords } from './open-records.js'
 import type { Batch } from './scan.js'
 import { RecordReader, varint } from './varint.js'
 
@@ -68,42 +68,28 @@ function encodeRecord(record: NewRecord, offsetDelta: number): Buffer {
 const sized = (bytes: Buffer | null): Buffer[] => (bytes === null ? [varint(-1)] : [varint(bytes.length), bytes])
 
 /**
- * The records of a v2 batch, with their own offsets. Keys and values are views into the batch, or into its decompressed
- * form. @throws {CorruptBatchError} for another magic, a codec other than none and gzip, or records that don't add up.
+ * The records of a batch of any magic and codec, with their own offsets. Keys and values are views into the batch, or into its
+ * opened form. Magic 0 and 1 have no headers, magic 0 no timestamp (−1).
+ * @throws {CorruptBatchError} for a codec that can't be opened, naming it, or records that don't add up.
  */
 export function* decodeRecords(batch: Batch): Generator<DecodedRecord, void, undefined> {
-  const { header } = batch
-  if (header.magic !== 2) throw new CorruptBatchError(header.baseOffset, `records of magic ${header.magic} can't be read here`)
-  const reader = new RecordReader(recordBytes(batch))
-  const appendTime = usesLogAppendTime(header) ? header.maxTimestamp : undefined
-  for (let i = 0; i < header.count; i++) {
+  for (const { offset, timestamp, content } of openRecords(batch)) {
     try {
-      yield decodeRecord(reader, header.baseOffset, header.baseTimestamp, appendTime)
+      yield { offset, timestamp, ...decodeContent(new RecordReader(content), content.length) }
     } catch (error) {
-      throw error instanceof RangeError ? new CorruptBatchError(header.baseOffset, error.message) : error
+      throw error instanceof RangeError ? new CorruptBatchError(batch.header.baseOffset, error.message) : error
     }
   }
 }
 
-function recordBytes({ header, bytes }: Batch): Buffer {
-  const body = bytes.subarray(At.records)
-  const compression = compressionOf(header)
-  if (compression === 'none') return body
-  if (compression === 'gzip') return gunzipSync(body)
-  throw new CorruptBatchError(header.baseOffset, `its codec ${header.attributes & Bit.compression} (${compression}) can't be read here`)
-}
-
-function decodeRecord(reader: RecordReader, baseOffset: bigint, baseTimestamp: bigint, appendTime: bigint | undefined): DecodedRecord {
-  const end = reader.varint() + reader.position
-  reader.int8()
-  const timestamp = baseTimestamp + BigInt(reader.varint())
-  const offset = baseOffset + BigInt(reader.varint())
+function decodeContent(reader: RecordReader, end: number): Pick<DecodedRecord, 'key' | 'value' | 'headers'> {
   const key = reader.view(reader.varint())
   const value = reader.view(reader.varint())
-  const headers = Array.from({ length: reader.varint() }, () => {
+  const headers: [string, Buffer | null][] = []
+  for (let left = reader.varint(); left > 0; left--) {
     const name = reader.view(reader.varint())
-    return [name === null ? '' : name.toString('utf8'), reader.view(reader.varint())] as const
-  })
+    headers.push([name === null ? '' : name.toString('utf8'), reader.view(reader.varint())])
+  }
   if (reader.position !== end) throw new RangeError('a record is not as long as it says')
-  return { offset, timestamp: appendTime ?? timestamp, key, value, headers }
+  return { key, value, headers }
 }

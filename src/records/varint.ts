@@ -1,4 +1,4 @@
-/** Reads zigzag varints (protobuf's sint64) one after the other; values must fit a double exactly. */
+/** Reads zigzag varints (protobuf's sint64) one after the other. Throws RangeError where the bytes end early. */
 export class RecordReader {
   constructor(
     private readonly bytes: Buffer,
@@ -9,15 +9,30 @@ export class RecordReader {
     return this.at
   }
 
+  /** One that fits a double exactly: lengths, counts, deltas of offsets. */
   varint(): number {
+    const value = this.unsigned()
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+  }
+
+  /** Any int64: deltas of timestamps. */
+  varlong(): bigint {
+    const start = this.at
+    const value = this.unsigned()
+    if (value < 2 ** 53) return BigInt(value % 2 === 0 ? value / 2 : -(value + 1) / 2)
+    let exact = 0n
+    for (let i = start, shift = 0n; i < this.at; i++, shift += 7n) exact |= BigInt(this.bytes[i]! & 0x7f) << shift
+    return BigInt.asIntN(64, exact & 1n ? ~(exact >> 1n) : exact >> 1n)
+  }
+
+  private unsigned(): number {
     let value = 0
     for (let factor = 1; ; factor *= 128) {
       const byte = this.bytes[this.at++]
       if (byte === undefined || factor > 2 ** 63) throw new RangeError('a record ends early')
       value += (byte & 0x7f) * factor
-      if (byte < 0x80) break
+      if (byte < 0x80) return value
     }
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2
   }
 
   int8(): number {
