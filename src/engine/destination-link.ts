@@ -5,11 +5,15 @@ import { AppendLane } from './append-lane.js'
 import { RateLimit } from './rate-limit.js'
 import { probeOf, Reachability } from './reachability.js'
 
+/** A right that was missing is asked for again after this: it may have been granted. */
+const MARKERS_AGAIN_AFTER_MS = 5 * 60_000
+
 /** The destination: append lanes by leader and index, and the throttles that bind them. */
 export class DestinationLink {
   readonly reachability: Reachability
   private readonly lanes = new Map<string, Promise<AppendLane>>()
   private readonly limits = new Map<number, RateLimit>()
+  private markersRefusedAt = Number.NEGATIVE_INFINITY
   private replicas: ReadonlyMap<string, readonly ThrottledReplica[] | '*'> = new Map()
 
   constructor(
@@ -34,6 +38,15 @@ export class DestinationLink {
       .then((connection) => new AppendLane(connection, this.mayAppend))
     this.lanes.set(key, opened)
     return opened
+  }
+
+  /** Whether the right to write markers was found missing not long ago: for one partition it is for all. */
+  get refusesMarkers(): boolean {
+    return performance.now() - this.markersRefusedAt < MARKERS_AGAIN_AFTER_MS
+  }
+
+  markersRefused(): void {
+    this.markersRefusedAt = performance.now()
   }
 
   /** Takes over the throttles as the operators set them. */

@@ -16,3 +16,8 @@ export class LostPlace extends Error {
     super('this runner lost its place in the group')
   }
 }
+
+/** Nothing is wrong, but both logs must be read again before going on. */
+export class Realign extends Error {
+  override readonly name = 'Realign'
+}

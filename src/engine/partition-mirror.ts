@@ -8,7 +8,7 @@ import { LogStartFollower } from './log-start-follower.js'
 import { type Aligned, alignPartition } from './partition-aligner.js'
 import type { PartitionContext } from './partition-context.js'
 import { PartitionCopy } from './partition-copy.js'
-import { PartitionFiller } from './partition-filler.js'
+import { type FillRecord, PartitionFiller } from './partition-filler.js'
 import { destinationLogEnd } from './positions.js'
 import { StatusBook, type WriteStatus } from './status-book.js'
 
@@ -62,7 +62,7 @@ export class PartitionMirror {
     })
     this.book = new StatusBook(last, identity, write, now)
     this.since = now()
-    this.filler = new PartitionFiller(context)
+    this.filler = new PartitionFiller(context, fillRecordOf(this.book))
     this.logStart = new LogStartFollower(
       {
         logEndOffset: () => this.copy?.logEndOffset,
@@ -166,6 +166,7 @@ export class PartitionMirror {
   /** Not copying: the state is confirmed once, with the log end at which it holds, then waited on. */
   private async rest(state: 'PAUSED' | 'STOPPED'): Promise<void> {
     try {
+      await this.filler.settle()
       if (state === 'STOPPED' && (this.appendUncertain || this.filler.uncertain)) {
         this.tell('warn', 'not-confirmed', 'an append is unanswered and may still land: the removal is left to be fenced by its command')
       } else if (this.resting !== state) {
@@ -194,6 +195,7 @@ export class PartitionMirror {
     try {
       // The state is kept over outages: only a partition that was not at work begins anew.
       if (this.state !== 'FAILED' && this.state !== 'MIRRORING') await this.enter('LOG_ALIGNMENT')
+      await this.filler.settle()
       const aligned = await alignPartition(this.context, this.book, {
         compare: !this.trusted,
         fastForwarded: (logEndOffset) => {
@@ -228,7 +230,8 @@ export class PartitionMirror {
     const copy: PartitionCopy = new PartitionCopy(
       start,
       {
-        fill: (baseOffset, count) => this.filler.fill(start, destinationLeader.leaderEpoch, baseOffset, count, () => copy.isOver),
+        fill: (baseOffset, count) =>
+          this.filler.fill({ start, leaderEpoch: destinationLeader.leaderEpoch, baseOffset, count, isOver: () => copy.isOver }),
         recordEpoch: (epoch, startOffset) => this.recordEpoch(epoch, startOffset),
         ready: () => lane.push(copy),
         classify: (error) => classify(error, 'destination'),
@@ -335,6 +338,13 @@ export class PartitionMirror {
     publish({ level, event, message, mirror, topic, partition })
   }
 }
+
+const fillRecordOf = (book: StatusBook): FillRecord => ({
+  get mode() {
+    return book.status.fillMode
+  },
+  record: (fillMode) => book.update({ fillMode }),
+})
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 

@@ -1,4 +1,4 @@
-import { describeProducers, listOffsets, writeTxnMarkers } from '../client/admin.js'
+import { claimTransactionalId, describeProducers, listOffsets, writeTxnMarkers } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { ConnectionError } from '../client/errors.js'
 import { failure } from '../mirror/errors.js'
@@ -56,6 +56,18 @@ export async function fencePartition(
     }
   }
   throw failure('NOT_CONFIRMED', `partition ${partition} of topic ${topic} could not be fenced`, 'Run remove again.')
+}
+
+/**
+ * Ends the empty transaction that a late writer may have left open, whose end would take an offset of the topic later on, and
+ * keeps him from beginning another. Without the right to it nothing happens. Throws KafkaError, ConnectionError.
+ */
+export async function endTransactions(destination: Cluster, transactionalId: string): Promise<void> {
+  try {
+    await claimTransactionalId(destination, transactionalId)
+  } catch (error) {
+    if (!isMissingRight(error)) throw error
+  }
 }
 
 const isPassing = (error: unknown): boolean =>

@@ -3,9 +3,10 @@ import { type ActiveTopic, isActive, type MirrorState } from '../mirror/fold.js'
 import { releaseSettings } from '../mirror/held.js'
 import type { PartitionStatus, RemovalResult } from '../mirror/state.js'
 import { DEFAULT_SESSION_TIMEOUT_MS } from '../mirror/state-topic.js'
+import { transactionalIdOf } from '../mirror/transactional-id.js'
 import type { ServiceContext } from './context.js'
 import { about, DESTINATION } from './failures.js'
-import { type Fence, fencePartition } from './fence.js'
+import { endTransactions, type Fence, fencePartition } from './fence.js'
 import { liveRunners } from './runners.js'
 import { mustExist, put } from './state-store.js'
 import { watchState } from './state-watch.js'
@@ -57,7 +58,7 @@ export async function finishRemoval(
   const fences = await Promise.all(
     partitionsOf(spec).map(async (partition) => {
       const status = statusOf(state, name, topic, spec, partition)
-      return { partition, fence: await letGo(context, topic, spec, partition, status) }
+      return { partition, fence: await letGo(context, name, topic, spec, partition, status) }
     }),
   )
   const how = fences.some(({ fence }) => fence.how === 'unfenced')
@@ -93,13 +94,17 @@ interface LetGo extends Omit<Fence, 'how'> {
 
 async function letGo(
   { destination }: ServiceContext,
+  name: string,
   topic: string,
   spec: ActiveTopic,
   partition: number,
   status: PartitionStatus | undefined,
 ): Promise<LetGo> {
   // Without a status no runner ever took the partition up, so there is nobody to shut out.
-  if (status !== undefined && !confirmed(status)) return fencePartition(destination, topic, partition, spec.producers[partition]!, status)
+  if (status !== undefined && !confirmed(status)) {
+    if (status.fillMode === 'transactions') await endTransactions(destination, transactionalIdOf(name, topic, partition))
+    return fencePartition(destination, topic, partition, spec.producers[partition]!, status)
+  }
   if (status?.stoppedAt !== undefined) return { how: 'confirmed', logEndOffset: status.stoppedAt }
   const [end] = await listOffsets(destination, [{ topic, partition, at: 'latest' }])
   return { how: 'confirmed', logEndOffset: end!.ok ? end!.value.offset : undefined }

@@ -1,11 +1,12 @@
-import { createTopics } from '../client/admin.js'
+import { createTopics, initProducerId } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { failure } from '../mirror/errors.js'
 import { RUNNER_GROUP } from '../mirror/state-topic.js'
+import { TRANSACTIONAL_ID_PREFIX } from '../mirror/transactional-id.js'
 import { DescribeCluster } from '../protocol/api/describe-cluster.js'
 import { DescribeGroups } from '../protocol/api/describe-groups.js'
 import { Metadata } from '../protocol/api/metadata.js'
-import { Errors } from '../protocol/errors.js'
+import { Errors, KafkaError } from '../protocol/errors.js'
 import { isMissingRight } from './failures.js'
 
 /** Kafka's AclOperation numbers; brokers answer with one bit for each. Without an authorizer every bit is set. */
@@ -59,8 +60,8 @@ export async function missingDestinationRights(
   wanted: { readonly topics: readonly string[]; readonly stateTopics: readonly string[] },
 ): Promise<MissingRight[]> {
   const found = await Promise.all([
-    // Filling offsets with markers: the broker asks for either (KafkaApis.handleWriteTxnMarkersRequest).
-    clusterRights(destination, [['DESCRIBE'], ['ALTER', 'CLUSTER_ACTION']]),
+    clusterRights(destination, [['DESCRIBE']]),
+    fillRights(destination),
     topicRights(destination, wanted.topics, DESTINATION_TOPIC),
     topicRights(destination, wanted.stateTopics, STATE_TOPIC_OPERATIONS),
     groupRights(destination, [RUNNER_GROUP], ['READ']),
@@ -109,6 +110,23 @@ async function clusterRights(cluster: Cluster, alternatives: readonly (readonly 
   return alternatives
     .filter((operations) => !operations.some((operation) => granted(bits, operation)))
     .map((operations) => ({ operation: operations.join(' or '), resource: 'the cluster' }))
+}
+
+/**
+ * Offsets are filled with markers, for which the broker asks for either right (KafkaApis.handleWriteTxnMarkersRequest), else
+ * with empty transactions. Whether a transactional id may be used only its use tells.
+ */
+async function fillRights(destination: Cluster): Promise<Right[]> {
+  const [markers] = await clusterRights(destination, [['ALTER', 'CLUSTER_ACTION']])
+  if (markers === undefined) return []
+  try {
+    await initProducerId(destination, { transactionalId: `${TRANSACTIONAL_ID_PREFIX}rights` })
+    return []
+  } catch (error) {
+    if (!(error instanceof KafkaError && error.code === Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)) throw error
+    const operation = `${markers.operation} on ${markers.resource} or WRITE`
+    return [{ operation, resource: `transactional ids ${TRANSACTIONAL_ID_PREFIX}*` }]
+  }
 }
 
 async function topicRights(cluster: Cluster, topics: readonly string[], operations: readonly Operation[]): Promise<Right[]> {

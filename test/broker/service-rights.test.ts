@@ -58,7 +58,7 @@ describe('createMirror', () => {
   it('lists every right that is missing on both sides, and writes nothing', async () => {
     const error = await refusal(admin.createMirror('m', reach(source)))
     expect(missing(error)).toEqual([
-      'ALTER or CLUSTER_ACTION on the cluster of the destination',
+      'ALTER or CLUSTER_ACTION on the cluster or WRITE on transactional ids kafka-mirrors-* of the destination',
       'CREATE on topic __kafka_mirrors of the destination',
       'DESCRIBE on group * of the source',
       'DESCRIBE on the cluster of the destination',

@@ -64,6 +64,11 @@ describe('filling with markers', () => {
     expect(logEnd()).toBe(13n)
   })
 
+  it('believes the answer to a single marker, which saves a round trip for each end of a transaction', async () => {
+    const { port } = setUp({ appearAfter: Number.POSITIVE_INFINITY })
+    await fillWithMarkers(port, 10n, 1)
+  })
+
   it('fails when the log end is further than the markers put it', async () => {
     const { port, foreign } = setUp()
     foreign(1n)
