@@ -1,5 +1,5 @@
 import { ShapeError } from './json.js'
-import type { MirrorSpec, PartitionStatus, RemovalResult, StateKind, StateValues, TopicSpec } from './state.js'
+import type { MirrorSpec, PartitionStatus, RecoveryWish, RemovalResult, StateKind, StateValues, TopicSpec } from './state.js'
 import { decodeValue } from './state.js'
 import { parseKey, type StateKey } from './state-keys.js'
 import type { ThrottledReplica } from './throttles.js'
@@ -20,6 +20,8 @@ export interface MirrorEntry {
   readonly results: ReadonlyMap<string, RemovalResult>
   /** topic → partition → status */
   readonly statuses: ReadonlyMap<string, ReadonlyMap<number, PartitionStatus>>
+  /** topic → partition → what an operator wishes for it */
+  readonly recoveries: ReadonlyMap<string, ReadonlyMap<number, RecoveryWish>>
 }
 
 /**
@@ -68,6 +70,12 @@ export class MirrorState {
     return this.entries.get(mirror)?.statuses.get(topic)?.get(partition)
   }
 
+  /** What an operator wishes for a partition of the topic as it was added at `addedAt`. */
+  recovery(mirror: string, topic: string, partition: number, addedAt: number): RecoveryWish | undefined {
+    const wish = this.entries.get(mirror)?.recoveries.get(topic)?.get(partition)
+    return wish?.addedAt === addedAt ? wish : undefined
+  }
+
   /** topic → partition → status, also of a mirror that was just deleted. */
   statusesOf(mirror: string): ReadonlyMap<string, ReadonlyMap<number, PartitionStatus>> {
     return this.entries.get(mirror)?.statuses ?? new Map()
@@ -114,16 +122,16 @@ export class MirrorState {
         return put(this.throttledTopics, key.topic, decoded('throttle/topic')?.replicas)
       case 'status':
         return this.applyStatus(key, decoded('status'))
+      case 'recovery':
+        return putInner(this.entry(key.mirror).recoveries, key.topic, key.partition, decoded('recovery'))
     }
   }
 
   private applyStatus(key: StateKey & { kind: 'status' }, status: PartitionStatus | undefined): boolean {
     const { statuses } = this.entry(key.mirror)
-    const partitions = statuses.get(key.topic) ?? new Map<number, PartitionStatus>()
-    const known = partitions.get(key.partition)
+    const known = statuses.get(key.topic)?.get(key.partition)
     if (status !== undefined && known !== undefined && status.ownerEpoch < known.ownerEpoch) return false
-    put(partitions, key.partition, status)
-    put(statuses, key.topic, partitions.size === 0 ? undefined : partitions)
+    putInner(statuses, key.topic, key.partition, status)
     return true
   }
 
@@ -138,6 +146,7 @@ export class MirrorState {
       topics: new Map(),
       results: new Map(),
       statuses: new Map(),
+      recoveries: new Map(),
     }
     this.entries.set(name, entry)
     return entry
@@ -152,6 +161,7 @@ interface MutableEntry {
   readonly topics: Map<string, TopicSpec>
   readonly results: Map<string, RemovalResult>
   readonly statuses: Map<string, Map<number, PartitionStatus>>
+  readonly recoveries: Map<string, Map<number, RecoveryWish>>
 }
 
 /** A topic that belongs to its mirror; it no longer does once it was removed. */
@@ -163,4 +173,11 @@ function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): boolean {
   if (value === undefined) return map.delete(key)
   map.set(key, value)
   return true
+}
+
+function putInner<V>(outer: Map<string, Map<number, V>>, topic: string, partition: number, value: V | undefined): boolean {
+  const partitions = outer.get(topic) ?? new Map<number, V>()
+  const changed = put(partitions, partition, value)
+  put(outer, topic, partitions.size === 0 ? undefined : partitions)
+  return changed
 }

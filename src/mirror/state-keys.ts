@@ -11,6 +11,7 @@ export type StateKey =
   | { readonly kind: 'throttle/topic'; readonly topic: string }
   | { readonly kind: 'status'; readonly mirror: string; readonly topic: string; readonly partition: number }
   | { readonly kind: 'result'; readonly mirror: string; readonly topic: string }
+  | { readonly kind: 'recovery'; readonly mirror: string; readonly topic: string; readonly partition: number }
 
 export function formatKey(key: StateKey): string {
   switch (key.kind) {
@@ -28,7 +29,8 @@ export function formatKey(key: StateKey): string {
     case 'throttle/topic':
       return `throttle/topic/${key.topic}`
     case 'status':
-      return `status/${key.mirror}/${key.topic}/${key.partition}`
+    case 'recovery':
+      return `${key.kind}/${key.mirror}/${key.topic}/${key.partition}`
   }
 }
 
@@ -44,7 +46,7 @@ export function parseKey(text: string): StateKey | undefined {
   if (kind === 'config') return { kind, mirror: first, key: rest }
   if (kind === 'pattern') return { kind, mirror: first, pattern: rest }
   if ((kind === 'topic' || kind === 'result') && others.length === 1) return { kind, mirror: first, topic: rest }
-  if (kind === 'status' && others.length === 2 && /^\d+$/.test(others[1]!)) {
+  if ((kind === 'status' || kind === 'recovery') && others.length === 2 && /^\d+$/.test(others[1]!)) {
     return { kind, mirror: first, topic: others[0]!, partition: Number(others[1]) }
   }
   return undefined

@@ -42,6 +42,33 @@ export interface PartitionProducer {
 const DESIRED = ['MIRRORING', 'STOPPING', 'STOPPED', 'PAUSED'] as const
 export type DesiredState = (typeof DESIRED)[number]
 
+/**
+ * A topic on its way to be copied again from the start. Each step is on record before it is begun, so that whoever comes
+ * after an interruption knows where to go on; `desired` is STOPPING meanwhile, and runners let go as for a removal.
+ */
+export interface Reseed {
+  /** Tells this one from others; also part of the tail's name. Milliseconds since the epoch. */
+  readonly at: number
+  /** Topic on the destination that keeps what differs; undefined where that is to be thrown away. */
+  readonly tailTopic: string | undefined
+  /** What is to be replaced, as it was found once runners had let go. */
+  readonly old?: ReplacedTopic | undefined
+  /** True once the tail is in its topic: the old one may go. */
+  readonly kept: boolean
+}
+
+export interface ReplacedTopic {
+  /** All zeros where the cluster has no topic ids. */
+  readonly topicId: string
+  readonly replicationFactor: number
+  /** Settings of its own, held ones left out. */
+  readonly settings: Readonly<Record<string, string>>
+  /** Of whoever copies the tail: its sequence is the number of records copied. */
+  readonly producer: PartitionProducer
+  /** First offset that differs from the source, per partition; the log end where nothing does. */
+  readonly differsFrom: readonly bigint[]
+}
+
 export interface TopicSpec {
   readonly desired: DesiredState
   /** Topic ids as hex text with hyphens; all zeros where a cluster has none. */
@@ -53,7 +80,23 @@ export interface TopicSpec {
   /** Held key → real value to be applied at failover; null removes the override. */
   readonly held: Readonly<Record<string, string | null>>
   readonly addedAt: number
+  readonly reseed?: Reseed | undefined
 }
+
+/** What an operator wishes for one partition that does not go on. */
+export type RecoveryWish = {
+  /** The topic's addition it is about: a wish for an earlier one means nothing. */
+  readonly addedAt: number
+  readonly at: number
+} & (
+  | { /** Try again now. */ readonly action: 'retry' }
+  | {
+      /** Go on without what the source no longer has: from the first offset wanted, up to the first one available. */
+      readonly action: 'record-gap'
+      readonly from: bigint
+      readonly to: bigint
+    }
+)
 
 export interface BrokerThrottle {
   /** Bytes per second. */
@@ -106,6 +149,7 @@ export interface StateValues {
   readonly 'throttle/topic': TopicThrottle
   readonly status: PartitionStatus
   readonly result: RemovalResult
+  readonly recovery: RecoveryWish
 }
 
 export type StateKind = keyof StateValues
@@ -140,12 +184,10 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
     sourceTopicId: textOf(json.sourceTopicId, 'sourceTopicId'),
     destinationTopicId: textOf(json.destinationTopicId, 'destinationTopicId'),
     partitions: numberOf(json.partitions, 'partitions'),
-    producers: arrayOf(json.producers, 'producers', (item, field) => {
-      const producer = objectOf(item, field)
-      return { id: int64Of(producer.id, `${field}.id`), epoch: numberOf(producer.epoch, `${field}.epoch`) }
-    }),
+    producers: arrayOf(json.producers, 'producers', producerOf),
     held: mapValuesOf(json.held, 'held', (item, field) => (item === null ? null : textOf(item, field))),
     addedAt: numberOf(json.addedAt, 'addedAt'),
+    reseed: optionally(json.reseed, 'reseed', reseedOf),
   }),
   'throttle/broker': (json) => ({ rate: numberOf(json.rate, 'rate') }),
   'throttle/topic': (json) => ({
@@ -198,4 +240,33 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
       }
     }),
   }),
+  recovery: (json) => {
+    const action = choiceOf(json.action, 'action', ['retry', 'record-gap'])
+    const wish = { addedAt: numberOf(json.addedAt, 'addedAt'), at: numberOf(json.at, 'at') }
+    return action === 'retry' ? { ...wish, action } : { ...wish, action, from: int64Of(json.from, 'from'), to: int64Of(json.to, 'to') }
+  },
+}
+
+function producerOf(item: unknown, field: string): PartitionProducer {
+  const producer = objectOf(item, field)
+  return { id: int64Of(producer.id, `${field}.id`), epoch: numberOf(producer.epoch, `${field}.epoch`) }
+}
+
+function reseedOf(item: unknown, field: string): Reseed {
+  const reseed = objectOf(item, field)
+  return {
+    at: numberOf(reseed.at, `${field}.at`),
+    tailTopic: optionally(reseed.tailTopic, `${field}.tailTopic`, textOf),
+    old: optionally(reseed.old, `${field}.old`, (value, name) => {
+      const old = objectOf(value, name)
+      return {
+        topicId: textOf(old.topicId, `${name}.topicId`),
+        replicationFactor: numberOf(old.replicationFactor, `${name}.replicationFactor`),
+        settings: mapValuesOf(old.settings, `${name}.settings`, textOf),
+        producer: producerOf(old.producer, `${name}.producer`),
+        differsFrom: arrayOf(old.differsFrom, `${name}.differsFrom`, int64Of),
+      }
+    }),
+    kept: booleanOf(reseed.kept, `${field}.kept`),
+  }
 }

@@ -40,6 +40,11 @@ const records: StateRecord[] = [
   { key: 'throttle/broker/4', value: encodeValue('throttle/broker', { rate: 1000 }) },
   { key: 'throttle/topic/t', value: encodeValue('throttle/topic', { replicas: [{ partition: 0, broker: 4 }] }) },
   { key: 'result/m/gone', value: encodeValue('result', { how: 'confirmed', at: 3, partitions: [{ partition: 0, logEndOffset: 12n }] }) },
+  {
+    key: 'recovery/m/t/1',
+    value: encodeValue('recovery', { action: 'record-gap', from: 1n << 40n, to: (1n << 40n) + 9n, addedAt: 5, at: 7 }),
+  },
+  { key: 'recovery/m/t/0', value: encodeValue('recovery', { action: 'retry', addedAt: 5, at: 7 }) },
   { key: 'mystery/of/a/newer/version', value: '?' },
 ]
 
@@ -56,6 +61,8 @@ describe('MirrorState', () => {
     expect(state.status('m', 't', 0)).toEqual(status(4))
     expect(state.brokerThrottles).toEqual(new Map([[4, 1000]]))
     expect(state.topicThrottles.get('t')).toEqual([{ partition: 0, broker: 4 }])
+    expect(state.recovery('m', 't', 1, 5)).toEqual({ action: 'record-gap', from: 1n << 40n, to: (1n << 40n) + 9n, addedAt: 5, at: 7 })
+    expect(state.recovery('m', 't', 0, 5)?.action).toBe('retry')
     expect(state.mirror('m')?.results.get('gone')?.partitions[0]?.logEndOffset).toBe(12n)
   })
 
@@ -89,6 +96,13 @@ describe('MirrorState', () => {
     expect(state.mirror('other')).toBeUndefined()
   })
 
+  it('takes no wish for an earlier addition of the topic, nor one that was withdrawn', () => {
+    const state = MirrorState.of(records)
+    expect(state.recovery('m', 't', 1, 4)).toBeUndefined()
+    expect(state.apply({ key: 'recovery/m/t/1', value: null })?.kind).toBe('recovery')
+    expect(state.recovery('m', 't', 1, 5)).toBeUndefined()
+  })
+
   it('says which mirror has a topic, removed ones aside', () => {
     const state = MirrorState.of(records)
     expect(state.mirrorOf('t')).toBe('m')
@@ -107,6 +121,19 @@ describe('MirrorState', () => {
 })
 
 describe('values', () => {
+  it('keep every step of a topic that is being copied again', () => {
+    const reseed = { at: 9, tailTopic: 't.diverged', kept: false }
+    const old = {
+      topicId: topic.sourceTopicId,
+      replicationFactor: 3,
+      settings: { a: 'b' },
+      producer: { id: 1n << 60n, epoch: 2 },
+      differsFrom: [1n << 40n],
+    }
+    for (const step of [reseed, { ...reseed, tailTopic: undefined }, { ...reseed, old, kept: true }])
+      expect(decodeValue('topic', encodeValue('topic', { ...topic, desired: 'STOPPING', reseed: step })).reseed).toEqual(step)
+  })
+
   it('are refused with the field that is wrong', () => {
     const wrong = JSON.stringify({ ...JSON.parse(encodeValue('topic', topic)), producers: [{ id: 1, epoch: 0 }] })
     expect(() => decodeValue('topic', wrong)).toThrow('producers[0].id is not a whole number as text')
