@@ -1,12 +1,12 @@
 import type { PartitionLeader } from '../client/cluster.js'
 import { NO_UUID } from '../protocol/schema.js'
-import { type Alignment, decideAlignment, type LogPositions } from './alignment.js'
+import { type Alignment, decideAlignment, type LogPositions, seeWhatDiffers } from './alignment.js'
 import { compareTails, OWN_TAIL, UNKNOWN_TAIL } from './compare-tails.js'
 import type { CopyStart } from './copy-session.js'
 import { PartitionFailure } from './errors.js'
 import { fastForward } from './fast-forward.js'
 import type { PartitionContext } from './partition-context.js'
-import { appendPosition, destinationLogStart, firstBatchOffset, sourcePositions } from './positions.js'
+import { appendPosition, destinationLogStart, firstBatch, sourcePositions } from './positions.js'
 import type { StatusBook } from './status-book.js'
 
 /** Where a copy session starts and over which leaders it runs. */
@@ -38,11 +38,13 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
     const { status } = book
     const decision = decideAlignment({
       ...positions,
+      mirror: context.mirror,
       topic,
       partition,
       everMirrored: status.sourceLeaderEpochs.length > 0,
       fastForwardTarget: status.fastForward?.done === false ? status.fastForward.target : undefined,
       onGap: context.config().onGap,
+      recordGap: context.recordGap(),
     })
     if (decision.kind === 'failed') throw new PartitionFailure(decision.reason)
     if (decision.kind === 'fast-forward') {
@@ -54,7 +56,12 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
       const from = max(positions.source.logStartOffset, positions.destination.logStartOffset)
       const ids = { source: sourceLeader.topicId, destination: destinationLeader.topicId }
       const how = decision.kind === 'compare' ? UNKNOWN_TAIL : OWN_TAIL
-      await compareTails(context.source().cluster, context.destination.cluster, topic, partition, ids, from, decision.from, how)
+      try {
+        await compareTails(context.source().cluster, context.destination.cluster, topic, partition, ids, from, decision.from, how)
+      } catch (error) {
+        if (!(error instanceof PartitionFailure)) throw error
+        throw new PartitionFailure(`${error.message}. ${seeWhatDiffers(context)}`)
+      }
     }
     const from = { next: decision.from, fetch: max(decision.from, positions.source.logStartOffset) }
     const start = await copyStart(context, book, producer, sourceLeader, destinationLeader, from)
@@ -114,11 +121,13 @@ async function readPositions(
     appendPositionOf(context, destinationLeader),
   ])
   const { logStartOffset: sourceStart } = source
-  const firstOffset =
-    logEndOffset < sourceStart
-      ? await firstBatchOffset(context.source().cluster, { topic, partition, topicId: sourceLeader.topicId }, sourceStart)
-      : sourceStart
-  return { positions: { source: { ...source, firstOffset }, destination: { logStartOffset, logEndOffset } }, producer }
+  // Asked only where it matters: a source that starts above the destination's end, or an empty destination's first record.
+  const id = { topic, partition, topicId: sourceLeader.topicId }
+  const isAsked = logEndOffset < sourceStart || (logStartOffset === logEndOffset && sourceStart < source.highWatermark)
+  const first = isAsked
+    ? await firstBatch(context.source().cluster, id, sourceStart)
+    : { firstOffset: sourceStart, firstRecordOffset: undefined }
+  return { positions: { source: { ...source, ...first }, destination: { logStartOffset, logEndOffset } }, producer }
 }
 
 const differ = (a: string, b: string) => a !== NO_UUID && b !== NO_UUID && a !== b
@@ -133,13 +142,13 @@ async function checkIdentities(
   const { topic, partition } = context
   if (differ(sourceLeader.topicId, context.spec().sourceTopicId)) {
     throw new PartitionFailure(
-      `topic ${topic} was deleted and created again on the source; what is copied here is the old one's. Remove it from the mirror and add it again`,
+      `topic ${topic} was deleted and created again on the source; what is copied here is the old one's. ${seeWhatDiffers(context)}`,
     )
   }
   if (!differ(destinationLeader.topicId, book.status.destinationTopicId)) return
   if (positions.destination.logEndOffset > 0n) {
     throw new PartitionFailure(
-      `topic ${topic} was deleted and created again on the destination, and partition ${partition} holds data of its own up to offset ${positions.destination.logEndOffset}`,
+      `topic ${topic} was deleted and created again on the destination, and partition ${partition} holds data of its own up to offset ${positions.destination.logEndOffset}. ${seeWhatDiffers(context)}`,
     )
   }
   await context.prepareDestination(destinationLeader.topicId)

@@ -17,6 +17,8 @@ export interface PartitionContext {
   source(): SourceLink
   spec(): TopicSpec
   config(): MirrorConfig
+  /** The gap that the operator wants passed over in this partition, if there is such a wish. */
+  recordGap(): { readonly from: bigint; readonly to: bigint } | undefined
   ownerEpoch(): number
   /** Takes a new owner epoch after an uncertain fill: a marker that may still be under way must be refused. */
   renewOwnerEpoch(): Promise<void>
@@ -26,6 +28,8 @@ export interface PartitionContext {
   isReleased(): boolean
   /** The destination topic's `max.message.bytes`. */
   maxMessageBytes(): Promise<number>
+  /** The limit is read anew when it is next asked for. */
+  forgetMaxMessageBytes(): void
   /** Puts the held settings on a destination topic that was rebuilt by somebody. */
   prepareDestination(topicId: string): Promise<void>
   /** DeleteRecords on the destination, best effort where the topic's policy forbids it. */

@@ -49,15 +49,23 @@ export async function sourcePositions(cluster: Cluster, topic: string, partition
   return { logStartOffset, lastStableOffset, highWatermark }
 }
 
+/** The first thing the source can still give. */
+export interface FirstBatch {
+  /** First offset it can give: the log start, or the start of the batch that the log start lies in. */
+  readonly firstOffset: bigint
+  /** Where its first batch starts, maybe far above the log start; undefined where that can't be told from the header. */
+  readonly firstRecordOffset: bigint | undefined
+}
+
 /**
- * The base offset of the batch that holds the source's log start `logStartOffset`; DeleteRecords moves the start inside
- * batches, and brokers give them whole. The log start itself when no batch holds it. Throws KafkaError.
+ * What lies at the source's log start `logStartOffset`: DeleteRecords moves the start inside batches, and brokers give them
+ * whole; compaction may have emptied everything up to far above it. Throws KafkaError.
  */
-export async function firstBatchOffset(
+export async function firstBatch(
   cluster: Cluster,
   { topic, topicId, partition }: { readonly topic: string; readonly topicId: string; readonly partition: number },
   logStartOffset: bigint,
-): Promise<bigint> {
+): Promise<FirstBatch> {
   const response = await cluster.leader(topic, partition, Fetch, {
     maxWaitMs: 0,
     minBytes: 0,
@@ -71,7 +79,13 @@ export async function firstBatchOffset(
   if (answer === undefined) throw new Error(`the Fetch answer lacks ${topic}-${partition}`)
   if (answer.errorCode !== 0) throw kafkaError(answer.errorCode)
   const [first] = scanBatches(answer.records)
-  return first !== undefined && first.header.baseOffset < logStartOffset ? first.header.baseOffset : logStartOffset
+  if (first === undefined) return { firstOffset: logStartOffset, firstRecordOffset: undefined }
+  const { baseOffset, magic } = first.header
+  return {
+    firstOffset: baseOffset < logStartOffset ? baseOffset : logStartOffset,
+    // The base offset of an old compressed wrapper is that of its last message.
+    firstRecordOffset: magic >= 2 ? baseOffset : undefined,
+  }
 }
 
 /**

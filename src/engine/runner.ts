@@ -1,3 +1,4 @@
+import { listOffsets } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { GroupMembership } from '../client/group.js'
 import { assignShards } from '../mirror/assignor.js'
@@ -104,6 +105,7 @@ export class Runner {
       seen: (topic, topicId) => {
         for (const [key, { partition }] of this.held) if (topicOfKey(key) === topic) partition.destinationSeen(topicId)
       },
+      lookAtEnds: () => this.lookAtEnds(),
     })
   }
 
@@ -168,6 +170,21 @@ export class Runner {
       this.letGo(key, held)
     }
     publish({ level: 'warn', event: 'shards', message: `lost ${shards.length} shards: the group session ran out` })
+  }
+
+  private async lookAtEnds(): Promise<void> {
+    const resting = [...this.held.values()].flatMap(({ partition }) => {
+      const { restingLogEnd, snapshot } = partition
+      return restingLogEnd === undefined ? [] : [{ partition, expected: restingLogEnd, topic: snapshot.topic, index: snapshot.partition }]
+    })
+    const answers = await listOffsets(
+      this.options.destination,
+      resting.map(({ topic, index }) => ({ topic, partition: index, at: 'latest' })),
+    )
+    for (const [i, { partition, expected }] of resting.entries()) {
+      const answer = answers[i]!
+      if (answer.ok) partition.destinationEndSeen(expected, answer.value.offset)
+    }
   }
 
   private heldOn(shards: readonly number[]): Array<readonly [string, Held]> {
@@ -258,11 +275,16 @@ export class Runner {
       source: () => this.sources.get(mirror)!.link,
       spec: () => held.spec,
       config: () => this.configOf(mirror),
+      recordGap: () => {
+        const wish = this.state.recovery(mirror, topic, partition, held.spec.addedAt)
+        return wish?.action === 'record-gap' ? wish : undefined
+      },
       ownerEpoch: () => this.ownership.epochOf(shard),
       renewOwnerEpoch: () => this.ownership.renew(shard),
       mayAppend: () => this.group.alive,
       isReleased: () => held.partition?.isReleased ?? false,
       maxMessageBytes: () => this.care.maxMessageBytes(topic),
+      forgetMaxMessageBytes: () => this.care.forget(topic),
       prepareDestination: () => this.care.apply(topic, forcedSettings(Object.keys(held.spec.held))),
       deleteRecords: (before) => this.care.deleteRecords(topic, partition, before),
     }

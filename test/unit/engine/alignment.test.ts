@@ -5,25 +5,31 @@ import { ALIGNMENT, type Alignment, type AlignmentFacts, decideAlignment } from 
 interface Case {
   source: [start: bigint, highWatermark: bigint]
   firstOffset?: bigint
+  firstRecord?: bigint
+  lastStable?: bigint
   destination: [start: bigint, end: bigint]
   everMirrored?: boolean
   fastForwardTarget?: bigint
   onGap?: 'fail' | 'record'
+  recordGap?: [from: bigint, to: bigint]
 }
 
 const facts = (c: Case): AlignmentFacts => ({
+  mirror: 'shop',
   topic: 'orders',
   partition: 2,
   source: {
     logStartOffset: c.source[0],
     firstOffset: c.firstOffset ?? c.source[0],
-    lastStableOffset: c.source[1],
+    firstRecordOffset: c.firstRecord,
+    lastStableOffset: c.lastStable ?? c.source[1],
     highWatermark: c.source[1],
   },
   destination: { logStartOffset: c.destination[0], logEndOffset: c.destination[1] },
   everMirrored: c.everMirrored ?? false,
   fastForwardTarget: c.fastForwardTarget,
   onGap: c.onGap ?? 'fail',
+  recordGap: c.recordGap && { from: c.recordGap[0], to: c.recordGap[1] },
 })
 
 const BEYOND_INT32 = 2n ** 31n + 5n
@@ -61,10 +67,40 @@ const CASES: ReadonlyArray<readonly [row: string, what: string, facts: Case, dec
     { kind: 'fast-forward', target: 50n },
   ],
   [
+    'first time, source starts above an empty destination',
+    'over a hole of millions before the first record',
+    { source: [0n, BEYOND_INT32], firstRecord: 4_000_000n, destination: [0n, 0n] },
+    { kind: 'fast-forward', target: 4_000_000n },
+  ],
+  [
+    'first time, source starts above an empty destination',
+    'and over a hole behind the log start in the same go',
+    { source: [50n, 9_000_000n], firstRecord: 4_000_000n, destination: [0n, 0n] },
+    { kind: 'fast-forward', target: 4_000_000n },
+  ],
+  [
+    'first time, source starts above an empty destination',
+    'but not over a hole that is filled as quickly',
+    { source: [50n, 9_000n], firstRecord: 4_000n, destination: [0n, 0n] },
+    { kind: 'fast-forward', target: 50n },
+  ],
+  [
+    'first time, source starts above an empty destination',
+    'up to the log start when the source has no record at all',
+    { source: [50n, 50n], firstRecord: 50n, destination: [0n, 0n] },
+    { kind: 'fast-forward', target: 50n },
+  ],
+  [
+    'first time, source starts above an empty destination',
+    'and never past the last stable offset',
+    { source: [50n, 9_000_000n], firstRecord: 8_000_000n, lastStable: 7_000_000n, destination: [0n, 0n] },
+    { kind: 'fast-forward', target: 50n },
+  ],
+  [
     'destination is ahead of the source',
     'naming both offsets',
     { source: [0n, 90n], destination: [0n, 100n], everMirrored: true },
-    /orders-2 ends at offset 100 on the destination but at 90 on the source/,
+    /orders-2 ends at offset 100 on the destination but at 90 on the source.*recover --mirror shop --topic orders --dry-run/,
   ],
   ['destination is ahead of the source', 'data from elsewhere', { source: [0n, 0n], destination: [0n, 1n] }, /orders-2 ends at offset 1 /],
   [
@@ -74,10 +110,34 @@ const CASES: ReadonlyArray<readonly [row: string, what: string, facts: Case, dec
     { kind: 'fast-forward', target: 50n, lost: { from: 20n, to: 50n } },
   ],
   [
+    'retention overtook the mirror, gaps are recorded',
+    'the one that an operator knows of',
+    { source: [50n, 60n], destination: [0n, 20n], everMirrored: true, recordGap: [20n, 50n] },
+    { kind: 'fast-forward', target: 50n, lost: { from: 20n, to: 50n } },
+  ],
+  [
+    'retention overtook the mirror, gaps are recorded',
+    'also when the source’s log start lies inside a batch, and the gap is smaller than was thought',
+    { source: [50n, 60n], firstOffset: 47n, destination: [0n, 21n], everMirrored: true, recordGap: [20n, 50n] },
+    { kind: 'fast-forward', target: 47n, lost: { from: 21n, to: 47n } },
+  ],
+  [
+    'retention overtook the mirror',
+    'and more of it than the operator knew of',
+    { source: [51n, 60n], destination: [0n, 20n], everMirrored: true, recordGap: [20n, 50n] },
+    /offsets 20 to 50 \(31\) are lost \(the gap to be recorded was from 20 to 49, which is not this one\)/,
+  ],
+  [
+    'retention overtook the mirror',
+    'and the wish is about another gap, further up',
+    { source: [50n, 60n], destination: [0n, 20n], everMirrored: true, recordGap: [30n, 50n] },
+    /which is not this one/,
+  ],
+  [
     'retention overtook the mirror',
     'naming wanted, available and how many are lost',
     { source: [50n, 60n], destination: [0n, 20n], everMirrored: true },
-    /offset 20 is wanted, the source starts at 50: 30 offsets are lost/,
+    /offset 20 is wanted, the source starts at 50: offsets 20 to 49 \(30\) are lost\./,
   ],
   [
     'retention overtook the mirror',
@@ -92,6 +152,12 @@ const CASES: ReadonlyArray<readonly [row: string, what: string, facts: Case, dec
     { kind: 'compare', from: 20n },
   ],
   ['go on', 'where the destination ends', { source: [0n, 60n], destination: [0n, 20n], everMirrored: true }, { kind: 'copy', from: 20n }],
+  [
+    'go on',
+    'below a hole of millions in a log that has been mirrored: it lies between records',
+    { source: [0n, BEYOND_INT32], firstRecord: 4_000_000n, destination: [7n, 7n], everMirrored: true },
+    { kind: 'copy', from: 7n },
+  ],
   ['go on', 'both empty', { source: [0n, 0n], destination: [0n, 0n] }, { kind: 'copy', from: 0n }],
   ['go on', 'both at the end', { source: [7n, 60n], destination: [3n, 60n], everMirrored: true }, { kind: 'copy', from: 60n }],
   [
@@ -125,7 +191,8 @@ describe('alignment', () => {
 
   it('tells how to go on without what is lost', () => {
     const decided = decideAlignment(facts({ source: [5n, 6n], destination: [0n, 1n], everMirrored: true }))
-    expect(decided.kind === 'failed' && decided.reason).toContain('mirror.on.gap=record')
+    const command = 'kafka-mirrors recover --mirror shop --topic orders --partition 2 --on-gap record'
+    expect(decided.kind === 'failed' && decided.reason).toContain(command)
   })
 
   const offset = fc.bigInt({ min: 0n, max: 40n })
