@@ -13,6 +13,8 @@ export type AppendAnswer =
   | 'moved'
   /** Another owner or a failover has fenced this producer: stop without touching the partition again. */
   | 'fenced'
+  /** More bytes than the topic takes: split, if its limit has been lowered. */
+  | 'too-large'
   /** The destination refuses this batch for what it holds: FAILED with the broker's words. */
   | 'refused'
   /** Passing or operator-mendable: retried with back-off. */
@@ -37,8 +39,8 @@ const ANSWERS: ReadonlyMap<number, AppendAnswer> = new Map<number, AppendAnswer>
   [Errors.INVALID_PRODUCER_EPOCH, 'fenced'],
   [Errors.PRODUCER_FENCED, 'fenced'],
   [Errors.CORRUPT_MESSAGE, 'refused'],
-  [Errors.MESSAGE_TOO_LARGE, 'refused'],
-  [Errors.RECORD_LIST_TOO_LARGE, 'refused'],
+  [Errors.MESSAGE_TOO_LARGE, 'too-large'],
+  [Errors.RECORD_LIST_TOO_LARGE, 'too-large'],
   [Errors.INVALID_TIMESTAMP, 'refused'],
   [Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, 'refused'],
   [Errors.UNSUPPORTED_COMPRESSION_TYPE, 'refused'],

@@ -11,6 +11,8 @@ export type CopyEnd =
   /** Out of reach, throttled, unauthorised: the state is kept, retried with back-off. */
   | { readonly kind: 'retry'; readonly reason: string; readonly unreachable?: 'source' | 'destination' | 'both' | undefined }
   | { readonly kind: 'fenced'; readonly reason: string }
+  /** A batch of `size` bytes is more than the destination takes: to be split if its limit has been lowered, else a verdict. */
+  | { readonly kind: 'too-large'; readonly reason: string; readonly size: number }
   /** A verdict about data or configuration. */
   | { readonly kind: 'failed'; readonly reason: string }
 
@@ -64,11 +66,12 @@ export interface CopyCounters {
   records: number
 }
 
-/** What an answer other than `landed` makes of the session. */
-export const ENDS: Readonly<Record<Exclude<AppendAnswer, 'landed'>, (words: string) => CopyEnd>> = {
+/** What an answer other than `landed` to a batch of `size` bytes makes of the session. */
+export const ENDS: Readonly<Record<Exclude<AppendAnswer, 'landed'>, (words: string, size: number) => CopyEnd>> = {
   realign: (words) => ({ kind: 'realign', reason: words }),
   moved: (words) => ({ kind: 'moved', side: 'destination', reason: words }),
   fenced: (words) => ({ kind: 'fenced', reason: words }),
   refused: (words) => ({ kind: 'failed', reason: `the destination refuses a batch: ${words}` }),
+  'too-large': (words, size) => ({ kind: 'too-large', reason: `the destination refuses a batch: ${words}`, size }),
   retry: (words) => ({ kind: 'retry', reason: words }),
 }

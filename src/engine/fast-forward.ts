@@ -97,7 +97,7 @@ async function append(port: FastForwardPort, records: Buffer[], expected: bigint
   const answer = response.responses[0]?.partitionResponses[0]
   if (answer === undefined) throw new Error('the Produce answer lacks the partition')
   const meaning = appendAnswer(answer.errorCode)
-  if (meaning === 'refused')
+  if (meaning === 'refused' || meaning === 'too-large')
     throw new PartitionFailure(`the destination refuses filler of ${count} offsets: ${answer.errorMessage ?? answer.errorCode}`)
   if (meaning !== 'landed') throw new Error(`fast-forward at offset ${expected}: ${answer.errorMessage ?? `error ${answer.errorCode}`}`)
   if (answer.baseOffset !== expected) {

@@ -7,6 +7,7 @@ import { STALE_METADATA } from './classify.js'
 import type { CopyEnd } from './copy-session.js'
 import { type FetchChange, type FetchPosition, FetchSession } from './fetch-session.js'
 import type { PartitionCopy } from './partition-copy.js'
+import { truncated } from './truncation.js'
 
 const READ_COMMITTED = 1
 /** How long a broker holds an empty fetch. */
@@ -198,10 +199,8 @@ type Answer = ResponseOf<typeof Fetch>['responses'][number]['partitions'][number
 /** What a partition's error or diverging epoch means, undefined while all is well. */
 function endOf(answer: Answer, copy: PartitionCopy): CopyEnd | undefined {
   if (answer.divergingEpoch.epoch >= 0 || answer.divergingEpoch.endOffset >= 0n) {
-    return {
-      kind: 'failed',
-      reason: `the source's log was truncated: its leader epoch ${answer.divergingEpoch.epoch} ends at offset ${answer.divergingEpoch.endOffset}, copied is up to ${copy.logEndOffset}`,
-    }
+    const { epoch, endOffset } = answer.divergingEpoch
+    return { kind: 'failed', reason: truncated({ ...copy.start, logEndOffset: copy.logEndOffset }, epoch, endOffset) }
   }
   if (answer.errorCode === 0) return undefined
   if (answer.errorCode === Errors.OFFSET_OUT_OF_RANGE)

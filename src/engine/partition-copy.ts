@@ -109,6 +109,11 @@ export class PartitionCopy {
     return this.queue.first !== undefined || this.inFlight > 2
   }
 
+  /** True while nothing of this session is on its way to the destination. */
+  get isResting(): boolean {
+    return this.end === undefined && this.inFlight === 0 && !this.busy && this.queue.first === undefined
+  }
+
   get isDraining(): boolean {
     return this.draining
   }
@@ -216,7 +221,7 @@ export class PartitionCopy {
       return
     }
     const words = `${answer.message ?? kafkaError(answer.errorCode).message} (offset ${step.baseOffset}, ${step.size} bytes)`
-    this.finish(ENDS[meaning](words))
+    this.finish(ENDS[meaning](words, step.bytes.length))
   }
 
   private landed(step: AppendStep, baseOffset: bigint): void {

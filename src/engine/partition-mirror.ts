@@ -18,6 +18,8 @@ const RETRY_MAX_MS = 60_000
 const MOVED_INITIAL_MS = 100
 /** Less than any session: who waits for us to let go would otherwise think us dead. Nothing is lost by dropping what was only read. */
 const RELEASE_WITHIN_MS = 5_000
+/** As many leader epochs back a destination's log end may fall by an election of its own and still be continued with a check. */
+const EPOCHS_KEPT = 100
 /** Sessions that end at once, again and again, are worth a word in the status even if each reason is a passing one. */
 const TOLD_AFTER_ATTEMPTS = 4
 
@@ -112,6 +114,19 @@ export class PartitionMirror {
     if (copy === undefined || topicId === copy.start.destinationTopicId) return
     const what = topicId === undefined ? 'is gone from' : 'was deleted and created again on'
     copy.finish({ kind: 'moved', side: 'destination', reason: `the topic ${what} the destination` })
+  }
+
+  /** The destination's log end while nothing of this partition is on its way there. */
+  get restingLogEnd(): bigint | undefined {
+    return this.copy?.isResting ? this.copy.logEndOffset : undefined
+  }
+
+  /** Where the destination's log was seen to end, asked for while it was resting at `expected`. */
+  destinationEndSeen(expected: bigint, seen: bigint): void {
+    if (seen === expected || this.restingLogEnd !== expected) return
+    // Something else wrote to it, or an election took records away: what is there must be compared before it is trusted.
+    this.trusted = false
+    this.copy?.finish({ kind: 'realign', reason: `the destination's log ends at offset ${seen} where ${expected} was left` })
   }
 
   applyThrottle(): void {
@@ -263,7 +278,8 @@ export class PartitionMirror {
   }
 
   private async recordEpoch(epoch: number, startOffset: bigint): Promise<void> {
-    const sourceLeaderEpochs = [...this.book.status.sourceLeaderEpochs.filter((start) => start.epoch < epoch), { epoch, startOffset }]
+    const earlier = this.book.status.sourceLeaderEpochs.filter((start) => start.epoch < epoch).slice(-EPOCHS_KEPT)
+    const sourceLeaderEpochs = [...earlier, { epoch, startOffset }]
     await this.book.update({ sourceLeaderEpochs })
   }
 
@@ -275,6 +291,7 @@ export class PartitionMirror {
   private async after(end: CopyEnd): Promise<void> {
     if (end.kind === 'drained') return
     if (end.kind === 'failed') return this.fail(end.reason)
+    if (end.kind === 'too-large' && !(await this.mayBeSplit(end.size))) return this.fail(end.reason)
     this.tell(end.kind === 'retry' ? 'warn' : 'info', `partition-${end.kind}`, end.reason)
     if (end.kind === 'fenced') {
       this.error = end.reason
@@ -292,6 +309,15 @@ export class PartitionMirror {
     if (end.kind !== 'retry' && this.attempts >= TOLD_AFTER_ATTEMPTS) await this.noteError(end.reason)
     const initial = end.kind === 'retry' ? this.context.config().fetchBackoffMs : MOVED_INITIAL_MS
     await this.pause.wait(backoffMs(this.attempts++, initial, RETRY_MAX_MS))
+  }
+
+  /** The destination's limit was lowered after the session had begun: what was read with the old one is read again and split. */
+  private async mayBeSplit(size: number): Promise<boolean> {
+    this.context.forgetMaxMessageBytes()
+    return this.context.maxMessageBytes().then(
+      (limit) => limit < size,
+      () => true,
+    )
   }
 
   private async fail(reason: string): Promise<void> {

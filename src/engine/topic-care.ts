@@ -23,9 +23,14 @@ export class TopicCare {
     return value
   }
 
+  /** What was known of the topic's limits may have changed. */
+  forget(topic: string): void {
+    this.limits.delete(topic)
+  }
+
   /** Sets topic settings, leaving all others alone. Throws KafkaError. */
   async apply(topic: string, settings: ReadonlyMap<string, string>): Promise<void> {
-    this.limits.delete(topic)
+    this.forget(topic)
     const [outcome] = await incrementalAlterConfigs(this.destination, [{ resource: { type: 'topic', name: topic }, set: settings }])
     unwrap(outcome!)
   }

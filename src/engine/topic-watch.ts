@@ -9,13 +9,15 @@ export interface TopicWatchPort {
   look(topics: readonly string[]): Promise<ReadonlyMap<string, TopicMetadata>>
   /** What was seen: the topic's id, undefined when it is gone. */
   seen(topic: string, topicId: string | undefined): void
+  /** Looks whether the logs of partitions at rest still end where they should. */
+  lookAtEnds(): Promise<void>
 }
 
 const TICK_MS = 1_000
 
 /**
- * Looks at the destination's topics now and then. Whoever appends is told that a topic was deleted or made again; an idle
- * partition would never know.
+ * Looks at the destination's topics now and then. Whoever appends is told that a topic was deleted or made again, that something
+ * else wrote to it, or that its log was truncated by an election; an idle partition would never know.
  */
 export class TopicWatch {
   private timer: NodeJS.Timeout | undefined
@@ -50,6 +52,7 @@ export class TopicWatch {
   private async look(): Promise<void> {
     const topics = [...this.port.topics()]
     if (topics.length === 0) return
+    await this.port.lookAtEnds()
     const found = await this.port.look(topics)
     for (const topic of topics) {
       const metadata = found.get(topic)

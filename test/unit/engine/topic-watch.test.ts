@@ -13,7 +13,8 @@ const topic = (name: string, topicId: string, errorCode = 0): [string, TopicMeta
 it('tells the ids of topics, and which are gone, but not what a broker cannot say just now', async () => {
   const seen: [string, string | undefined][] = []
   const look = vi.fn(async () => new Map([topic('a', 'id-a'), topic('gone', '', 3), topic('unsure', '', 5)]))
-  const port = { topics: () => new Set(['a', 'gone', 'unsure']), intervalMs: () => 2_000, look }
+  const lookAtEnds = vi.fn(async () => {})
+  const port = { topics: () => new Set(['a', 'gone', 'unsure']), intervalMs: () => 2_000, look, lookAtEnds }
   const watch = new TopicWatch({ ...port, seen: (name, id) => seen.push([name, id]) })
   watch.start()
   await vi.advanceTimersByTimeAsync(2_000)
@@ -24,6 +25,7 @@ it('tells the ids of topics, and which are gone, but not what a broker cannot sa
   ])
   await vi.advanceTimersByTimeAsync(4_000)
   expect(look).toHaveBeenCalledTimes(3)
+  expect(lookAtEnds).toHaveBeenCalledTimes(3)
   watch.close()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(look).toHaveBeenCalledTimes(3)
@@ -34,7 +36,13 @@ it('obeys an interval that changes, asks for nothing when there is nothing, and 
   let topics: string[] = []
   const answers: (() => void)[] = []
   const look = vi.fn(() => new Promise<Map<string, TopicMetadata>>((_, reject) => answers.push(() => reject(new Error('out of reach')))))
-  const watch = new TopicWatch({ topics: () => new Set(topics), intervalMs: () => interval, look, seen: () => expect.fail() })
+  const watch = new TopicWatch({
+    topics: () => new Set(topics),
+    intervalMs: () => interval,
+    look,
+    seen: () => expect.fail(),
+    lookAtEnds: async () => {},
+  })
   watch.start()
   interval = 1_000
   await vi.advanceTimersByTimeAsync(5_000)
