@@ -8,6 +8,7 @@ import { fastForward } from './fast-forward.js'
 import type { PartitionContext } from './partition-context.js'
 import { appendPosition, destinationLogStart, firstBatch, sourcePositions } from './positions.js'
 import type { StatusBook } from './status-book.js'
+import { checkNotTruncated } from './truncation.js'
 
 /** Where a copy session starts and over which leaders it runs. */
 export interface Aligned {
@@ -63,6 +64,8 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
         throw new PartitionFailure(`${error.message}. ${seeWhatDiffers(context)}`)
       }
     }
+    const copied = { topic, partition, lastEpoch: epochBefore(book, decision.from), logEndOffset: decision.from }
+    await checkNotTruncated(context.source().cluster, copied, sourceLeader.leaderEpoch)
     const from = { next: decision.from, fetch: max(decision.from, positions.source.logStartOffset) }
     const start = await copyStart(context, book, producer, sourceLeader, destinationLeader, from)
     return { start, sourceLeader, destinationLeader }
