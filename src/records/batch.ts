@@ -146,3 +146,5 @@ export const hasDeleteHorizon = (header: BatchHeader): boolean => has(header, Bi
 export const usesLogAppendTime = (header: BatchHeader): boolean => header.magic >= 1 && (header.attributes & Bit.logAppendTime) !== 0
 /** The codec the records are compressed with. */
 export const compressionOf = (header: BatchHeader): Compression => COMPRESSIONS[header.attributes & Bit.compression] ?? 'unknown'
+/** The attribute bits of a codec. */
+export const compressionAttribute = (compression: Exclude<Compression, 'unknown'>): number => COMPRESSIONS.indexOf(compression)

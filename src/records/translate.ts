@@ -1,27 +1,8 @@
-import { isControl, isTransactional, lastOffset, nextOffset as offsetAfter, usesLogAppendTime } from './batch.js'
-import { type Batch, controlTypeOf, isDense } from './scan.js'
-
-/** What to do at the destination's log end, in order. Steps follow each other without gap or overlap. */
-export type Step =
-  | {
-      readonly kind: 'append'
-      /** The source's batch, not patched yet: a view into the fetched bytes. */
-      readonly bytes: Buffer
-      readonly baseOffset: bigint
-      readonly count: number
-      readonly size: number
-      readonly leaderEpoch: number
-    }
-  | { readonly kind: 'fill'; readonly baseOffset: bigint; readonly count: number; readonly leaderEpoch: number; readonly why: FillReason }
-  | { readonly kind: 'refuse'; readonly baseOffset: bigint; readonly reason: string }
-
-export type FillReason = 'control' | 'aborted' | 'hollow' | 'hole'
-
-/** An aborted transaction as Fetch v4+ lists it for read_committed. */
-export interface AbortedTransaction {
-  readonly producerId: bigint
-  readonly firstOffset: bigint
-}
+import { AbortedRanges, type AbortedTransaction } from './aborted.js'
+import { CorruptBatchError, isControl, nextOffset as offsetAfter, usesLogAppendTime } from './batch.js'
+import { rewrite as rewriteFrom } from './rewrite.js'
+import { type Batch, isDense } from './scan.js'
+import type { FillReason, Step } from './steps.js'
 
 export interface TranslateOptions {
   /** The destination's log end: the first offset wanted. */
@@ -43,133 +24,81 @@ export interface RowContext {
 export interface TranslationRow {
   readonly name: string
   matches(batch: Batch, context: RowContext): boolean
-  step(batch: Batch, context: RowContext): Step
+  steps(batch: Batch, context: RowContext): readonly Step[]
 }
 
-const refuse = (reason: (batch: Batch, context: RowContext) => string) => (batch: Batch, context: RowContext) =>
-  ({ kind: 'refuse', baseOffset: context.from, reason: reason(batch, context) }) as const
+const fill =
+  (why: FillReason) =>
+  ({ header }: Batch, { from }: RowContext): Step[] => [
+    { kind: 'fill', baseOffset: from, count: Number(offsetAfter(header) - from), leaderEpoch: header.leaderEpoch, why },
+  ]
 
-const fill = (why: FillReason) => (batch: Batch, context: RowContext) =>
-  ({
-    kind: 'fill',
-    baseOffset: context.from,
-    count: Number(offsetAfter(batch.header) - context.from),
-    leaderEpoch: batch.header.leaderEpoch,
-    why,
-  }) as const
+/** Opened and encoded anew. One way for all that need it, so that a batch may match several rows: what is done is right for each. */
+const rewrite = (batch: Batch, { from, maxMessageBytes }: RowContext) => rewriteFrom(batch, from, maxMessageBytes)
 
-const at = (batch: Batch) => `the source's batch at offset ${batch.header.baseOffset}`
+const copy = ({ header, bytes }: Batch): Step[] => {
+  const { baseOffset, count, size, leaderEpoch } = header
+  return [{ kind: 'append', bytes, rewritten: false, baseOffset, count, size, leaderEpoch }]
+}
 
 /** What a source batch becomes on the destination, first match wins. */
 export const TRANSLATION: readonly TranslationRow[] = [
-  {
-    name: 'old format',
-    matches: ({ header }) => header.magic < 2,
-    step: refuse((b) => `${at(b)} has the old message format ${b.header.magic}, which is not copied yet`),
-  },
-  { name: 'control', matches: ({ header }) => isControl(header), step: fill('control') },
-  { name: 'aborted', matches: (_, { aborted }) => aborted, step: fill('aborted') },
-  { name: 'hollow', matches: ({ header }) => header.count === 0, step: fill('hollow') },
-  {
-    name: 'log append time',
-    matches: ({ header }) => usesLogAppendTime(header),
-    step: refuse((b) => `${at(b)} has message.timestamp.type=LogAppendTime, which is not copied yet`),
-  },
-  {
-    name: 'thinned',
-    matches: (batch) => !isDense(batch),
-    step: refuse(
-      (b) =>
-        `${at(b)} was thinned by compaction (${b.header.count} records in ${b.header.lastOffsetDelta + 1} offsets), which is not copied yet`,
-    ),
-  },
-  {
-    name: 'straddling',
-    matches: ({ header }, { from }) => from > header.baseOffset,
-    step: refuse((b, { from }) => `the destination's log ends at offset ${from}, inside ${at(b)}, which is not copied in part yet`),
-  },
-  {
-    name: 'too large',
-    matches: ({ header }, { maxMessageBytes }) => header.size > maxMessageBytes,
-    step: refuse(
-      (b, { maxMessageBytes }) =>
-        `${at(b)} has ${b.header.size} bytes, more than the destination topic's max.message.bytes=${maxMessageBytes}`,
-    ),
-  },
-  {
-    name: 'dense',
-    matches: () => true,
-    step: (batch) => {
-      const { baseOffset, count, size, leaderEpoch } = batch.header
-      return { kind: 'append', bytes: batch.bytes, baseOffset, count, size, leaderEpoch }
-    },
-  },
+  { name: 'old format', matches: ({ header }) => header.magic < 2, steps: rewrite },
+  { name: 'control', matches: ({ header }) => isControl(header), steps: fill('control') },
+  { name: 'aborted', matches: (_, { aborted }) => aborted, steps: fill('aborted') },
+  { name: 'hollow', matches: ({ header }) => header.count === 0, steps: fill('hollow') },
+  { name: 'log append time', matches: ({ header }) => usesLogAppendTime(header), steps: rewrite },
+  { name: 'thinned', matches: (batch) => !isDense(batch), steps: rewrite },
+  { name: 'straddling', matches: ({ header }, { from }) => from > header.baseOffset, steps: rewrite },
+  { name: 'too large', matches: ({ header }, { maxMessageBytes }) => header.size > maxMessageBytes, steps: rewrite },
+  { name: 'dense', matches: () => true, steps: copy },
 ]
 
 /**
  * Turns one fetched record set, in order, into steps that cover `nextOffset` up to the end of its last batch exactly, or up to the
  * first refusal. Batches that end below `nextOffset` are skipped (a fetch returns whole batches), gaps between batches
- * are filled, neighbouring fills are merged. Fetched read_committed: nothing of an open transaction may be in it.
- * @throws {CorruptBatchError} where `batches` does, or where offsets go backwards.
+ * are filled, neighbouring fills are merged. A corrupt batch, or one that can't be opened, is refused.
+ * Fetched read_committed: nothing of an open transaction may be in it.
  */
 export function translate(batches: Iterable<Batch>, options: TranslateOptions): Step[] {
   const steps: Step[] = []
   const aborted = new AbortedRanges(options.abortedTransactions)
   const { maxMessageBytes } = options
   let next = options.nextOffset
-  for (const batch of batches) {
-    const { header } = batch
-    const isAborted = aborted.covers(batch)
-    const after = offsetAfter(header)
-    if (after <= next) continue
-    // The base offset of an old compressed wrapper is that of its last message: what lies before it is no hole.
-    const from = header.magic >= 2 && header.baseOffset > next ? header.baseOffset : next
-    if (from > next) {
-      push(steps, { kind: 'fill', baseOffset: next, count: Number(from - next), leaderEpoch: header.leaderEpoch, why: 'hole' })
+  try {
+    for (const batch of batches) {
+      const { header } = batch
+      const isAborted = aborted.covers(batch)
+      const after = offsetAfter(header)
+      if (after <= next) continue
+      // The base offset of an old compressed wrapper is that of its last message: what lies before it is no hole.
+      const from = header.magic >= 2 && header.baseOffset > next ? header.baseOffset : next
+      if (from > next) {
+        push(steps, { kind: 'fill', baseOffset: next, count: Number(from - next), leaderEpoch: header.leaderEpoch, why: 'hole' })
+        next = from
+      }
+      for (const step of stepsOf(batch, { aborted: isAborted, from, maxMessageBytes })) push(steps, step)
+      if (steps.at(-1)?.kind === 'refuse') break
+      next = after
     }
-    const step = rowOf(batch, { aborted: isAborted, from, maxMessageBytes })
-    push(steps, step)
-    if (step.kind === 'refuse') break
-    next = after
+  } catch (error) {
+    if (!(error instanceof CorruptBatchError)) throw error
+    push(steps, { kind: 'refuse', baseOffset: next, reason: error.message })
   }
   return steps
 }
 
-function rowOf(batch: Batch, context: RowContext): Step {
-  for (const row of TRANSLATION) if (row.matches(batch, context)) return row.step(batch, context)
+function stepsOf(batch: Batch, context: RowContext): readonly Step[] {
+  for (const row of TRANSLATION) if (row.matches(batch, context)) return row.steps(batch, context)
   throw new Error('the last row of the translation table matches every batch')
 }
 
 function push(steps: Step[], step: Step): void {
   const last = steps[steps.length - 1]
   if (step.kind === 'fill' && last?.kind === 'fill') {
-    // One reason is kept for the log; the leader epoch must be that of the newest offset covered.
-    steps[steps.length - 1] = { ...last, count: last.count + step.count, leaderEpoch: step.leaderEpoch }
+    // One reason is kept for the log; the leader epoch must be the newest of the offsets covered (old formats have none).
+    steps[steps.length - 1] = { ...last, count: last.count + step.count, leaderEpoch: Math.max(last.leaderEpoch, step.leaderEpoch) }
   } else {
     steps.push(step)
-  }
-}
-
-/** Which transactional batches were aborted, as Kafka's consumer decides it (`CompletedFetch.nextFetchedRecord`). */
-export class AbortedRanges {
-  private readonly pending: AbortedTransaction[]
-  private readonly producerIds = new Set<bigint>()
-  private index = 0
-
-  constructor(transactions: readonly AbortedTransaction[]) {
-    this.pending = [...transactions].sort((a, b) => (a.firstOffset < b.firstOffset ? -1 : a.firstOffset > b.firstOffset ? 1 : 0))
-  }
-
-  /** Must be asked for every batch in order, those below the wanted offset too. */
-  covers(batch: Batch): boolean {
-    if (this.pending.length === 0 || !isTransactional(batch.header)) return false
-    const last = lastOffset(batch.header)
-    while (this.index < this.pending.length && this.pending[this.index]!.firstOffset <= last) {
-      this.producerIds.add(this.pending[this.index++]!.producerId)
-    }
-    const { producerId } = batch.header
-    if (!isControl(batch.header)) return this.producerIds.has(producerId)
-    if (controlTypeOf(batch) === 'abort') this.producerIds.delete(producerId)
-    return false
   }
 }

@@ -62,3 +62,25 @@ export function varint(value: number): Buffer {
   out.push(rest)
   return Buffer.from(out)
 }
+
+/** Writes the zigzag varint of a whole number that fits a double exactly; returns its end. */
+export function writeVarint(target: Buffer, start: number, value: number): number {
+  return writeUnsigned(target, start, value < 0 ? -value * 2 - 1 : value * 2)
+}
+
+/** Writes the zigzag varint of any int64; returns its end. */
+export function writeVarlong(target: Buffer, start: number, value: bigint): number {
+  let rest = value < 0n ? -value * 2n - 1n : value * 2n
+  let at = start
+  for (; rest > MAX_EXACT; rest >>= 7n) target[at++] = Number(rest & 0x7fn) | 0x80
+  return writeUnsigned(target, at, Number(rest))
+}
+
+const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER)
+
+function writeUnsigned(target: Buffer, start: number, value: number): number {
+  let [at, rest] = [start, value]
+  for (; rest >= 128; rest = Math.floor(rest / 128)) target[at++] = (rest % 128) | 0x80
+  target[at++] = rest
+  return at
+}

@@ -5,7 +5,7 @@ import { ByteBudget, Slab } from '../../../src/engine/byte-budget.js'
 import type { CopyEnd, CopyPorts, CopyStart, FetchedPartition } from '../../../src/engine/copy-session.js'
 import { PartitionCopy } from '../../../src/engine/partition-copy.js'
 import { RateLimit } from '../../../src/engine/rate-limit.js'
-import { batch, controlBatch, oldMessage } from '../../support/batches.js'
+import { batch, controlBatch } from '../../support/batches.js'
 import { expectedLog, ModelDestination, type SourceEntry, TIMESTAMP_ORIGIN } from './model-destination.js'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -234,12 +234,12 @@ describe('copying one partition', () => {
 
   it('copies up to what it cannot copy, then fails with a sentence, and asks for nothing behind it', async () => {
     const session = new Session({ lastEpoch: 0 })
-    session.fetch(Buffer.concat([dataBatch(0n, 1), oldMessage(1n, 1)]))
+    session.fetch(Buffer.concat([dataBatch(0n, 1), batch({ baseOffset: 1n, attributes: 8 | 5 })]))
     expect([session.copy.wantsData, session.copy.fetchOffset]).toEqual([false, 1n])
     expect(session.ended).toBeUndefined()
     session.answer(session.take()!)
     await turn()
-    expect(session.ended).toMatchObject({ kind: 'failed', reason: expect.stringContaining('old message format') })
+    expect(session.ended).toMatchObject({ kind: 'failed', reason: expect.stringContaining('its codec 5 (unknown)') })
   })
 
   it('fails with the offset when the source’s bytes are corrupt, after what was whole', async () => {

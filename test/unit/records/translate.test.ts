@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type AbortedTransaction, type Step, scanBatches, translate } from '../../../src/records/index.js'
 import { batch, controlBatch, oldMessage, type TestBatch } from '../../support/batches.js'
 
+const COMPRESSED = JSON.parse(readFileSync(new URL('./fixtures/compressed.json', import.meta.url), 'utf8')) as Record<string, string>
 const TRANSACTIONAL = 0x10
 const run = (set: Buffer | Buffer[], nextOffset = 0n, abortedTransactions: AbortedTransaction[] = [], maxMessageBytes = 1_000_000) =>
   translate(scanBatches(Array.isArray(set) ? Buffer.concat(set) : set), { nextOffset, abortedTransactions, maxMessageBytes })
@@ -10,7 +12,7 @@ const run = (set: Buffer | Buffer[], nextOffset = 0n, abortedTransactions: Abort
 const brief = (steps: Step[]) =>
   steps.map((s) =>
     s.kind === 'append'
-      ? `append ${s.baseOffset}+${s.count}`
+      ? `append ${s.baseOffset}+${s.count}${s.rewritten ? ' rewritten' : ''}`
       : s.kind === 'fill'
         ? `fill ${s.baseOffset}+${s.count} ${s.why}`
         : `refuse ${s.baseOffset}`,
@@ -78,32 +80,55 @@ describe('translating a record set', () => {
     expect(brief(run(set, 6n))).toEqual(['fill 6+7 hollow', 'append 13+1'])
   })
 
-  it('skips batches that end below the wanted offset and refuses to cut one', () => {
+  it('skips batches that end below the wanted offset and cuts one that reaches beyond', () => {
     const set = [batch({ baseOffset: 0n, records: 10 }), batch({ baseOffset: 10n, records: 10 })]
     expect(brief(run(set, 10n))).toEqual(['append 10+10'])
     expect(brief(run(set, 20n))).toEqual([])
-    expect(run(set, 12n)).toEqual([
-      {
-        kind: 'refuse',
-        baseOffset: 12n,
-        reason: "the destination's log ends at offset 12, inside the source's batch at offset 10, which is not copied in part yet",
-      },
-    ])
+    expect(brief(run(set, 12n))).toEqual(['append 12+8 rewritten'])
   })
 
-  it.each([
-    ['log append time', batch({ baseOffset: 5n, attributes: 8 }), /offset 5 has message.timestamp.type=LogAppendTime/],
-    ['thinned batches', batch({ baseOffset: 5n, deltas: [0, 2, 5] }), /thinned by compaction \(3 records in 6 offsets\)/],
-    ['old messages', oldMessage(5n, 1), /old message format 1/],
-    ['large batches', batch({ baseOffset: 5n, valueSize: 1000 }), /has 1072 bytes, more than .* max.message.bytes=1000/],
-  ])('refuses %s with a sentence, after what came before', (_, bytes, reason) => {
-    const steps = run([batch({ baseOffset: 3n, records: 2 }), bytes, batch({ baseOffset: 50n })], 3n, [], 1000)
-    expect(brief(steps)).toEqual(['append 3+2', 'refuse 5'])
-    expect(steps[1]).toHaveProperty('reason', expect.stringMatching(reason))
+  it('opens what must be opened and nothing else', () => {
+    const set = [
+      batch({ baseOffset: 3n, records: 2 }),
+      batch({ baseOffset: 5n, attributes: 8, records: 2 }), // append time
+      batch({ baseOffset: 7n, deltas: [1, 2, 5], lastOffsetDelta: 6 }), // thinned
+      oldMessage(15n, 1),
+      batch({ baseOffset: 16n, attributes: 0x40 }), // delete horizon: the patch clears it
+    ]
+    const expected = ['append 3+2', 'append 5+2 rewritten', 'fill 7+1 hole', 'append 8+2 rewritten', 'fill 10+2 hole']
+    const more = ['append 12+1 rewritten', 'fill 13+2 hole', 'append 15+1 rewritten', 'append 16+1']
+    expect(brief(run(set, 3n))).toEqual([...expected, ...more])
+  })
+
+  it('refuses one bad batch with a sentence, after what came before', () => {
+    const damaged = batch({ baseOffset: 5n })
+    damaged[70]! ^= 1
+    const cases: [Buffer, RegExp][] = [
+      [batch({ baseOffset: 5n, attributes: 4 }), /^append/],
+      [batch({ baseOffset: 5n, attributes: 4 | 8 }), /offset 5: its codec zstd can't be opened: /],
+      [batch({ baseOffset: 5n, attributes: 5 | 8 }), /offset 5: its codec 5 \(unknown\) can't be opened: /],
+      [damaged, /offset 5: its CRC says/],
+      [
+        batch({ baseOffset: 5n, valueSize: 1000 }),
+        /record at offset 5 takes 1072 bytes as a batch of its own, more than .* max.message.bytes=1000/,
+      ],
+    ]
+    for (const [bytes, reason] of cases) {
+      const steps = run([batch({ baseOffset: 3n, records: 2 }), bytes, batch({ baseOffset: 50n })], 3n, [], 1000)
+      if (reason.source === '^append') expect(brief(steps)).toEqual(['append 3+2', 'append 5+1', 'fill 6+44 hole', 'append 50+1'])
+      else {
+        expect(brief(steps)).toEqual(['append 3+2', 'refuse 5'])
+        expect(steps[1]).toHaveProperty('reason', expect.stringMatching(reason))
+      }
+    }
   })
 
   it('takes no hole before an old compressed wrapper, whose offset is that of its last message', () => {
-    expect(brief(run(oldMessage(9n, 1), 3n))).toEqual(['refuse 3'])
+    expect(brief(run(Buffer.from(COMPRESSED['java 2.8.2 magic 1 lz4']!, 'base64'), 1000n))).toEqual(['append 1000+400 rewritten'])
+    expect(brief(run(Buffer.from(COMPRESSED['java 2.8.2 magic 1 lz4']!, 'base64'), 990n))).toEqual([
+      'fill 990+10 hole',
+      'append 1000+400 rewritten',
+    ])
   })
 
   it('handles empty and truncated sets', () => {
