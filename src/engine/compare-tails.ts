@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { Cluster } from '../client/cluster.js'
 import { Fetch } from '../protocol/api/fetch.js'
 import { kafkaError } from '../protocol/errors.js'
-import { AbortedRanges, At, type Batch, compressionOf, isControl, scanBatches } from '../records/index.js'
-import { decodeRecords } from '../records/record-codec.js'
+import { AbortedRanges, isControl, nextOffset, scanBatches } from '../records/index.js'
+import { type DecodedRecord, decodeRecords } from '../records/record-codec.js'
 import { PartitionFailure } from './errors.js'
 
 export interface TailComparison {
@@ -75,9 +74,11 @@ async function visibleRecords(
     let next = position
     const aborted = new AbortedRanges(answer.abortedTransactions ?? [])
     for (const batch of scanBatches(answer.records)) {
-      next = batch.header.baseOffset + BigInt(batch.header.lastOffsetDelta + 1)
-      if (aborted.covers(batch) || isControl(batch.header) || batch.header.magic < 2) continue
-      for (const [offset, content] of contentsOf(batch)) if (offset >= from && offset < end) seen.set(offset, content)
+      next = nextOffset(batch.header)
+      if (aborted.covers(batch) || isControl(batch.header)) continue
+      for (const record of decodeRecords(batch)) {
+        if (record.offset >= from && record.offset < end) seen.set(record.offset, contentOf(record))
+      }
     }
     if (next === position) break
     position = next
@@ -85,17 +86,7 @@ async function visibleRecords(
   return seen
 }
 
-/** A batch whose codec is not read here is compared as a whole, under its first offset: copies keep its bytes. */
-function* contentsOf(batch: Batch): Generator<[offset: bigint, content: string]> {
-  const { header, bytes } = batch
-  const codec = compressionOf(header)
-  if (codec !== 'none' && codec !== 'gzip') {
-    const digest = createHash('sha256').update(bytes.subarray(At.records)).digest('base64')
-    yield [header.baseOffset, `${codec} ${header.baseTimestamp} ${digest}`]
-    return
-  }
-  for (const { offset, key, value, headers, timestamp } of decodeRecords(batch))
-    yield [offset, JSON.stringify([text(key), text(value), String(timestamp), headers.map(([name, bytes]) => [name, text(bytes)])])]
-}
+const contentOf = ({ timestamp, key, value, headers }: DecodedRecord): string =>
+  JSON.stringify([String(timestamp), text(key), text(value), headers.map(([name, bytes]) => [name, text(bytes)])])
 
 const text = (bytes: Buffer | null) => bytes?.toString('base64') ?? null
