@@ -1,7 +1,7 @@
 import type { Cluster } from '../client/cluster.js'
 import { Fetch } from '../protocol/api/fetch.js'
 import { kafkaError } from '../protocol/errors.js'
-import { AbortedRanges, isControl, nextOffset, scanBatches } from '../records/index.js'
+import { AbortedRanges, CorruptBatchError, isControl, nextOffset, scanBatches } from '../records/index.js'
 import { type DecodedRecord, decodeRecords } from '../records/record-codec.js'
 import { PartitionFailure } from './errors.js'
 
@@ -23,7 +23,7 @@ export const OWN_TAIL: TailComparison = { offsets: 100n, maxBytes: 256 << 10, st
  * Compares the last records of the destination with the source's at the same offsets, before data that this mirror did
  * not copy is trusted. Offsets that show consumers nothing on the source may hold anything invisible on the destination.
  *
- * @throws PartitionFailure naming the first offset that differs; KafkaError.
+ * @throws PartitionFailure naming the first offset that differs, or one that can't be read; KafkaError.
  */
 export async function compareTails(
   source: Cluster,
@@ -37,8 +37,8 @@ export async function compareTails(
 ): Promise<void> {
   const start = end - from > how.offsets ? end - how.offsets : from
   const [there, here] = await Promise.all([
-    visibleRecords(source, topic, ids.source, partition, start, end, how.maxBytes),
-    visibleRecords(destination, topic, ids.destination, partition, start, end, how.maxBytes),
+    visibleRecords(source, topic, ids.source, partition, start, end, how.maxBytes).catch(unreadable('source')),
+    visibleRecords(destination, topic, ids.destination, partition, start, end, how.maxBytes).catch(unreadable('destination')),
   ])
   for (const offset of [...new Set([...there.keys(), ...here.keys()])].sort((a, b) => (a < b ? -1 : 1))) {
     if (there.get(offset) === here.get(offset)) continue
@@ -47,6 +47,11 @@ export async function compareTails(
       `${topic}-${partition}: the destination's record at offset ${offset} is not the source's: the topic holds data that was not mirrored from there`,
     )
   }
+}
+
+/** Bytes that can't be read today can't be read tomorrow. */
+const unreadable = (side: string) => (error: unknown) => {
+  throw error instanceof CorruptBatchError ? new PartitionFailure(`the ${side}'s log can't be compared: ${error.message}`) : error
 }
 
 /** offset → a text that is equal for equal records. */

@@ -10,6 +10,9 @@ export const MAX_OPENED_BYTES = 512 << 20
 /** The level that Kafka's clients use unless told otherwise. */
 const ZSTD_LEVEL = 3
 
+/** Without it snappy hands out memory of its own, whose bookkeeping costs more than the copy: 5 to 10 times as slow on blocks of 32 KiB. */
+const COPIED = { copyOutputData: true }
+
 interface Codec {
   /** @param magic of the batch, for some old formats are their own. */
   open(bytes: Buffer, magic: number): Buffer
@@ -27,8 +30,8 @@ const CODECS: { readonly [codec in Exclude<Compression, 'unknown'>]: Codec } = {
   none: { open: (bytes) => bytes, write: (bytes) => bytes },
   gzip: { open: (bytes) => gunzipSync(bytes, { maxOutputLength: MAX_OPENED_BYTES }), write: (bytes) => gzipSync(bytes) },
   snappy: {
-    open: (bytes) => openSnappy(bytes, MAX_OPENED_BYTES, (block) => snappy().uncompressSync(block) as Buffer),
-    write: (bytes) => writeSnappy(bytes, (block) => snappy().compressSync(block)),
+    open: (bytes) => openSnappy(bytes, MAX_OPENED_BYTES, (block) => snappy().uncompressSync(block, COPIED) as Buffer),
+    write: (bytes) => writeSnappy(bytes, (block) => snappy().compressSync(block, COPIED)),
   },
   lz4: {
     // LZ4 can't shrink anything to less than a 255th, so what a broker stores is bound enough.
