@@ -13,7 +13,13 @@ export class KafkaAdmin {
 
   async createTopic(
     topic: string,
-    options: { partitions?: number; replicationFactor?: number; configs?: Record<string, string> } = {},
+    options: {
+      partitions?: number
+      replicationFactor?: number
+      /** The brokers of every partition, the preferred leader first, in place of the two above. */
+      assignments?: readonly (readonly number[])[]
+      configs?: Record<string, string>
+    } = {},
   ): Promise<void> {
     await this.#worker.request('createTopic', { ...this.#cluster, topic, ...options })
   }
@@ -53,6 +59,26 @@ export class KafkaAdmin {
       topic,
     })
     return result.map((bounds) => ({ ...bounds, beginningOffset: BigInt(bounds.beginningOffset), endOffset: BigInt(bounds.endOffset) }))
+  }
+
+  /** Leader (−1 when there is none) and in-sync replicas of every partition, by partition number. */
+  async leaders(topic: string): Promise<{ partition: number; leader: number; inSync: number[] }[]> {
+    return this.#worker.request('leaders', { ...this.#cluster, topic })
+  }
+
+  /** Makes one of a partition's replicas its leader. Throws when that one is not in sync. */
+  async moveLeader(topic: string, partition: number, leader: number): Promise<void> {
+    await this.#worker.request('moveLeader', { ...this.#cluster, topic, partition, leader })
+  }
+
+  /** Throws all members out of a group; they learn of it at their next heartbeat, as after a coordinator's error. */
+  async expelMembers(group: string): Promise<void> {
+    await this.#worker.request('expelMembers', { ...this.#cluster, group })
+  }
+
+  /** Deletes a group without members. */
+  async deleteGroup(group: string): Promise<void> {
+    await this.#worker.request('deleteGroup', { ...this.#cluster, group })
   }
 
   /** Commits offsets for an empty group. */

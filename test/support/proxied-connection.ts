@@ -9,9 +9,29 @@ export type Verdict = 'forward' | 'drop' | 'cut'
 /** Decides about the answer to a request with this api key, once the broker has carried the request out. */
 export type Judge = (apiKey: number, connection: ProxiedConnection) => Verdict
 
+export interface ProxiedRequest {
+  readonly apiKey: number
+  readonly clientId: string
+}
+
+/**
+ * Decides about a request before the broker sees it: forwarded, or held back while the client's side is cut, as if it were
+ * stuck on the way. {@link ProxiedConnection.deliverLate} lets the broker have it in the end.
+ */
+export type Gate = (request: ProxiedRequest, connection: ProxiedConnection) => 'forward' | 'hold'
+
+/** A request that was held back, with the broker's answer to it once it was delivered. */
+export interface LateRequest {
+  readonly apiKey: number
+  readonly apiVersion: number
+  /** The answer's frame behind the correlation id. */
+  readonly answer: Buffer
+}
+
 /** What a proxy does to all of its connections at the moment. */
 export interface Faults {
   readonly judge: Judge | undefined
+  readonly gate: Gate | undefined
   readonly delayMs: number
 }
 
@@ -22,18 +42,21 @@ export class ProxiedConnection {
   readonly #stalled = new Set<Direction>()
   readonly #waiting: Record<Direction, Buffer[]> = { requests: [], answers: [] }
   readonly #apiKeys = new Map<number, number>()
+  #late: { readonly frame: Buffer; answered?: (frame: Buffer) => void } | undefined
 
   constructor(client: Socket, broker: Socket, faults: Faults) {
     this.client = client
     this.broker = broker
     const requests = new FrameSplitter()
     const answers = new FrameSplitter()
+    // From its beginning or not at all: later a frame may have begun.
+    const framed = faults.judge !== undefined || faults.gate !== undefined
     client.on('data', (chunk) => {
-      if (faults.judge) for (const frame of requests.add(chunk)) this.#apiKeys.set(frame.readInt32BE(8), frame.readInt16BE(4))
-      this.#pass('requests', chunk, faults.delayMs)
+      if (!framed) return this.#pass('requests', chunk, faults.delayMs)
+      for (const frame of requests.add(chunk)) this.#requested(frame, faults)
     })
     broker.on('data', (chunk) => {
-      if (!faults.judge) return this.#pass('answers', chunk, faults.delayMs)
+      if (!framed) return this.#pass('answers', chunk, faults.delayMs)
       for (const frame of answers.add(chunk)) this.#judged(frame, faults)
     })
     for (const socket of [client, broker]) {
@@ -43,10 +66,28 @@ export class ProxiedConnection {
     }
   }
 
-  /** Ends both sides at once (RST). */
+  /** Ends both sides at once (RST), save the broker's where a request is still to be delivered. */
   cut(): void {
     this.client.resetAndDestroy()
-    this.broker.resetAndDestroy()
+    if (this.#late === undefined) this.broker.resetAndDestroy()
+  }
+
+  /** True while a request is held back. */
+  get isLate(): boolean {
+    return this.#late !== undefined && !this.broker.destroyed
+  }
+
+  /** Lets the broker have the request that was held back, and ends the connection after the answer. */
+  async deliverLate(): Promise<LateRequest> {
+    const late = this.#late
+    if (late === undefined) throw new Error('No request of this connection is held back')
+    const answer = await new Promise<Buffer>((resolve, reject) => {
+      late.answered = resolve
+      this.broker.once('close', () => reject(new Error('The broker closed the connection of a late request')))
+      this.broker.write(late.frame)
+    })
+    this.broker.destroy()
+    return { apiKey: late.frame.readInt16BE(4), apiVersion: late.frame.readInt16BE(6), answer: answer.subarray(8) }
   }
 
   /** Holds back what comes from now on, with the connection left open: half-open to whoever waits. */
@@ -62,8 +103,24 @@ export class ProxiedConnection {
     }
   }
 
+  #requested(frame: Buffer, faults: Faults): void {
+    if (this.#late !== undefined) return
+    const apiKey = frame.readInt16BE(4)
+    this.#apiKeys.set(frame.readInt32BE(8), apiKey)
+    const clientId = frame.toString('utf8', 14, 14 + frame.readInt16BE(12))
+    if ((faults.gate?.({ apiKey, clientId }, this) ?? 'forward') === 'forward') this.#pass('requests', frame, faults.delayMs)
+    else {
+      this.#late = { frame }
+      this.cut()
+    }
+  }
+
   #judged(frame: Buffer, faults: Faults): void {
     const correlationId = frame.readInt32BE(4)
+    if (this.#late?.frame.readInt32BE(8) === correlationId) {
+      this.#late.answered?.(frame)
+      return
+    }
     const apiKey = this.#apiKeys.get(correlationId) ?? -1
     this.#apiKeys.delete(correlationId)
     const verdict = faults.judge?.(apiKey, this) ?? 'forward'

@@ -2,9 +2,9 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { BrokerOptions, KafkaBroker } from '../../src/playground/kafka-broker.js'
 import { freePorts } from '../../src/playground/ports.js'
 import { startTestBroker } from './brokers.js'
-import { type Judge, ProxiedConnection } from './proxied-connection.js'
+import { type Gate, type Judge, ProxiedConnection } from './proxied-connection.js'
 
-export { type Judge, ProxiedConnection, type Verdict } from './proxied-connection.js'
+export { type Gate, type Judge, type LateRequest, ProxiedConnection, type ProxiedRequest, type Verdict } from './proxied-connection.js'
 
 /** A TCP proxy in front of one broker listener whose faults a test switches on and off. It rewrites nothing. */
 export class TcpProxy {
@@ -13,8 +13,13 @@ export class TcpProxy {
   target: { host: string; port: number } | undefined
   /** Everything is forwarded this much later, in both directions. Change it only while nothing is under way. */
   delayMs = 0
-  /** Decides about every answer of connections made after it was set. Plain text only: the proxy reads frames for it. */
+  /**
+   * Decides about every answer, on connections made while a judge or a gate was set: from then on both may be exchanged at any
+   * time. Plain text only, since the proxy reads frames for it.
+   */
   judge: Judge | undefined
+  /** Decides about every request, on the same terms. */
+  gate: Gate | undefined
   /** All connections ever accepted. */
   accepted = 0
   readonly connections = new Set<ProxiedConnection>()
@@ -68,6 +73,11 @@ export class TcpProxy {
     for (const connection of this.connections) connection.stall()
   }
 
+  /** Connections with a request that is held back. */
+  get late(): ProxiedConnection[] {
+    return [...this.connections].filter(({ isLate }) => isLate)
+  }
+
   resume(): void {
     this.#stalled = false
     for (const connection of this.connections) connection.resume()
@@ -75,6 +85,7 @@ export class TcpProxy {
 
   async close(): Promise<void> {
     await this.refuse()
+    for (const { broker } of this.late) broker.destroy()
   }
 
   #accept(client: Socket): void {
@@ -86,7 +97,10 @@ export class TcpProxy {
     const connection = new ProxiedConnection(client, connect(this.target), this)
     if (this.#stalled) connection.stall()
     this.connections.add(connection)
-    client.on('close', () => this.connections.delete(connection))
+    client.on('close', () => {
+      if (!connection.isLate) this.connections.delete(connection)
+    })
+    connection.broker.on('close', () => this.connections.delete(connection))
   }
 }
 

@@ -5,22 +5,27 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
+import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
+import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
 import org.apache.kafka.clients.admin.ScramCredentialInfo;
 import org.apache.kafka.clients.admin.ScramMechanism;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclOperation;
@@ -62,10 +67,64 @@ final class Topics {
         return result;
     }
 
+    /** Request: partitions and replicationFactor, or assignments: the brokers of each partition. */
     static Object create(JsonNode request, Worker.Answer answer) throws Exception {
         return with(request, admin -> {
-            NewTopic topic = new NewTopic(topic(request), request.path("partitions").asInt(1), (short) request.path("replicationFactor").asInt(1));
+            NewTopic topic = request.has("assignments")
+                    ? new NewTopic(topic(request), assignments(request.get("assignments")))
+                    : new NewTopic(topic(request), request.path("partitions").asInt(1), (short) request.path("replicationFactor").asInt(1));
             admin.createTopics(List.of(topic.configs(map(request.path("configs"))))).all().get();
+            return Map.of();
+        });
+    }
+
+    private static Map<Integer, List<Integer>> assignments(JsonNode list) {
+        Map<Integer, List<Integer>> result = new HashMap<>();
+        for (JsonNode brokers : list) {
+            List<Integer> replicas = new ArrayList<>();
+            brokers.forEach(broker -> replicas.add(broker.asInt()));
+            result.put(result.size(), replicas);
+        }
+        return result;
+    }
+
+    /** Leader (-1: none) and in-sync replicas of every partition. */
+    static Object leaders(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            List<Map<String, Object>> result = new ArrayList<>();
+            for (TopicPartitionInfo info : describe(admin, topic(request)).partitions()) {
+                int leader = info.leader() == null ? -1 : info.leader().id();
+                result.add(Map.of("partition", info.partition(), "leader", leader, "inSync", info.isr().stream().map(node -> node.id()).toList()));
+            }
+            return result;
+        });
+    }
+
+    /** Request: partition, leader. The broker becomes the first of the partition's replicas, and so its leader. */
+    static Object moveLeader(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            TopicPartition partition = new TopicPartition(topic(request), request.get("partition").asInt());
+            int leader = request.get("leader").asInt();
+            List<Integer> replicas = new ArrayList<>(List.of(leader));
+            describe(admin, partition.topic()).partitions().get(partition.partition()).replicas().stream()
+                    .map(node -> node.id()).filter(id -> id != leader).forEach(replicas::add);
+            admin.alterPartitionReassignments(Map.of(partition, Optional.of(new NewPartitionReassignment(replicas)))).all().get();
+            admin.electLeaders(ElectionType.PREFERRED, Set.of(partition)).all().get();
+            return Map.of();
+        });
+    }
+
+    /** Request: group. Its members are thrown out, and learn of it at their next heartbeat. */
+    static Object expelMembers(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            admin.removeMembersFromConsumerGroup(request.get("group").asText(), new RemoveMembersFromConsumerGroupOptions()).all().get();
+            return Map.of();
+        });
+    }
+
+    static Object deleteGroup(JsonNode request, Worker.Answer answer) throws Exception {
+        return with(request, admin -> {
+            admin.deleteConsumerGroups(List.of(request.get("group").asText())).all().get();
             return Map.of();
         });
     }

@@ -81,6 +81,10 @@ public final class Worker {
         COMMANDS.put("committed", Topics::committed);
         COMMANDS.put("addAcl", Topics::addAcl);
         COMMANDS.put("setScram", Topics::setScram);
+        COMMANDS.put("leaders", Topics::leaders);
+        COMMANDS.put("moveLeader", Topics::moveLeader);
+        COMMANDS.put("expelMembers", Topics::expelMembers);
+        COMMANDS.put("deleteGroup", Topics::deleteGroup);
     }
 
     public static void main(String[] args) throws Exception {
