@@ -1,14 +1,13 @@
 import { ConnectionError } from '../client/errors.js'
 import { kafkaError } from '../protocol/errors.js'
 import {
-  CorruptBatchError,
-  isMergeable,
   MERGED_BYTES,
   mergeBatches,
+  mergeKeyOf,
   nextSequence,
   patchForAppend,
+  readBatchHeader,
   type Step,
-  scanBatches,
   translate,
 } from '../records/index.js'
 import { appendAnswer } from './append-answers.js'
@@ -28,6 +27,12 @@ interface EpochStep {
 }
 
 type Queued = { readonly step: Step | EpochStep; readonly slab: Slab | undefined }
+
+/** A batch to be appended and the memory it lies in, to be released when it is done with. */
+export interface Sendable {
+  readonly step: AppendStep
+  readonly slab: Slab
+}
 
 /** Appends in flight per partition: more than five would outrun the broker's memory of the last five batches. */
 const MAX_IN_FLIGHT = 5
@@ -155,25 +160,20 @@ export class PartitionCopy {
     this.ports.logStartMoved(data.logStartOffset)
     if (data.records.length === 0) this.ports.worked()
     if (data.records.length === 0 || this.draining) return
-    try {
-      const steps = translate(scanBatches(data.records), {
-        nextOffset: this.nextOffset,
-        abortedTransactions: data.abortedTransactions,
-        maxMessageBytes: this.start.maxMessageBytes,
-      })
-      for (const step of steps) this.enqueue(step, slab)
-    } catch (error) {
-      if (!(error instanceof CorruptBatchError)) throw error
-      this.enqueue({ kind: 'refuse', baseOffset: this.nextOffset, reason: error.message }, slab)
-    }
+    const steps = translate(data.records, {
+      nextOffset: this.nextOffset,
+      abortedTransactions: data.abortedTransactions,
+      maxMessageBytes: this.start.maxMessageBytes,
+    })
+    for (const step of steps) this.enqueue(step, slab)
     this.advance()
   }
 
   /** The next batch the lane may send now, patched for the destination; undefined while there is none. */
-  takeBatch(): { readonly step: AppendStep; readonly slab: Slab | undefined } | undefined {
+  takeBatch(): Sendable | undefined {
     const head = this.queue.first
     if (head?.step.kind !== 'append' || this.busy || this.end !== undefined || this.inFlight >= this.window()) return undefined
-    const { step, slab } = this.takeMerged() ?? (this.queue.shift() as { step: AppendStep; slab: Slab | undefined })
+    const { step, slab } = this.takeMerged() ?? this.takeOne()
     const { producerId, producerEpoch } = this.start
     patchForAppend(step.bytes, { producerId, producerEpoch, baseSequence: this.sequence })
     this.sequence = nextSequence(this.sequence, step.count)
@@ -182,27 +182,42 @@ export class PartitionCopy {
   }
 
   /** The small batches at the head of the queue as one, if there are several: a request each would be the limit otherwise. */
-  private takeMerged(): { readonly step: AppendStep; readonly slab: Slab } | undefined {
-    const neighbours: Array<{ readonly step: AppendStep; readonly slab: Slab | undefined }> = []
+  private takeMerged(): Sendable | undefined {
+    const neighbours: Sendable[] = []
     const limit = Math.min(MERGED_BYTES, this.start.maxMessageBytes)
-    let size = 0
+    let key: number | undefined
+    let [size, batches] = [0, 0]
     for (const { step, slab } of this.queue) {
-      if (step.kind !== 'append' || !isMergeable(step.bytes) || size + step.size > limit) break
+      if (step.kind !== 'append' || size + step.size > limit) break
+      const stepKey = mergeKeyOf(step.bytes)
+      if (stepKey === undefined || stepKey !== (key ?? stepKey)) break
+      key = stepKey
       size += step.size
-      neighbours.push({ step, slab })
+      batches += step.batches
+      neighbours.push({ step, slab: slab! })
     }
     const [first] = neighbours
-    if (first?.slab === undefined || neighbours.length === 1) return undefined
+    if (first === undefined || batches === 1) return undefined
     const bytes = mergeBatches(neighbours.map(({ step }) => step.bytes))
     if (bytes === undefined || bytes.length > limit) return undefined
     const slab = first.slab.successor(bytes.length)
     let count = 0
     for (const { step, slab: source } of neighbours) {
       count += step.count
-      source?.release()
+      source.release()
       this.queue.shift()
     }
-    return { step: { ...first.step, bytes, count, size }, slab }
+    return { step: { ...first.step, bytes, batches: 1, count, size }, slab }
+  }
+
+  /** The batch at the head of the queue; of several that could not be merged the first. */
+  private takeOne(): Sendable {
+    const { step, slab } = this.queue.first as Sendable
+    if (step.batches === 1) return this.queue.shift() as Sendable
+    const [first, rest] = partFirst(step)
+    slab.retain()
+    this.queue.replaceFirst({ step: rest, slab })
+    return { step: first, slab }
   }
 
   /** Appends that may be in flight. One while the broker may not know our producer: it would put the second where the first failed. */
@@ -212,7 +227,7 @@ export class PartitionCopy {
   }
 
   /** The broker's answer to a batch given out by {@link takeBatch}. */
-  answered(step: AppendStep, slab: Slab | undefined, answer: { errorCode: number; baseOffset: bigint; message: string | null }): void {
+  answered(step: AppendStep, slab: Slab, answer: { errorCode: number; baseOffset: bigint; message: string | null }): void {
     this.returned(step, slab)
     if (this.end !== undefined) return
     const meaning = appendAnswer(answer.errorCode)
@@ -243,18 +258,18 @@ export class PartitionCopy {
   }
 
   /** No answer will come for a batch given out by {@link takeBatch}: the connection is gone or the request timed out. */
-  unanswered(step: AppendStep, slab: Slab | undefined, error: unknown): void {
+  unanswered(step: AppendStep, slab: Slab, error: unknown): void {
     // Refused before it was written, it can't land.
     if (!(error instanceof ConnectionError) || error.uncertain) this.uncertain = true
-    slab?.linger()
+    slab.linger()
     this.returned(step, slab)
     this.finish(this.ports.classify(error))
   }
 
-  private returned(step: AppendStep, slab: Slab | undefined): void {
+  private returned(step: AppendStep, slab: Slab): void {
     this.inFlight--
     if (this.end === undefined) this.queuedBytes -= step.size
-    slab?.release()
+    slab.release()
     this.wake()
   }
 
@@ -272,9 +287,8 @@ export class PartitionCopy {
       this.queue.push({ step, slab: undefined })
       return
     }
-    slab.retain()
     this.queuedBytes += step.size
-    this.queue.push({ step, slab })
+    this.queue.push({ step, slab: slabOf(step, slab) })
   }
 
   /** Works on the head of the queue as far as it is not a matter of the lane. */
@@ -320,4 +334,25 @@ export class PartitionCopy {
     this.wakeSettled = []
     for (const resolve of waiting) resolve()
   }
+}
+
+/** What was encoded anew has memory of its own; everything else keeps the fetched set in use. */
+function slabOf(step: AppendStep, fetched: Slab): Slab {
+  if (step.rewritten) return fetched.successor(step.bytes.length)
+  fetched.retain()
+  return fetched
+}
+
+function partFirst(step: AppendStep): readonly [first: AppendStep, rest: AppendStep] {
+  const { size, count } = readBatchHeader(step.bytes, 0)
+  const first = { ...step, bytes: step.bytes.subarray(0, size), batches: 1, count, size }
+  const rest = {
+    ...step,
+    bytes: step.bytes.subarray(size),
+    batches: step.batches - 1,
+    baseOffset: step.baseOffset + BigInt(count),
+    count: step.count - count,
+    size: step.size - size,
+  }
+  return [first, rest]
 }

@@ -24,6 +24,11 @@ export class Queue<T> {
     return item
   }
 
+  /** Puts another item in the place of the next one, which must be there. */
+  replaceFirst(item: T): void {
+    this.items[this.head] = item
+  }
+
   clear(): void {
     this.items = []
     this.head = 0

@@ -1,58 +1,131 @@
-import { At, Bit, PREFIX_SIZE } from './batch.js'
+import { At, BatchHeader, Bit, compressionOf, PREFIX_SIZE } from './batch.js'
+import { compress, decompress } from './codecs.js'
 
 /** Largest batch made by merging, in bytes: beyond it, appends cost next to nothing per batch. */
 export const MERGED_BYTES = 512 * 1024
-/** A batch above this is not worth opening. */
-const SMALL_BYTES = 16 * 1024
+/** A plain batch above this is not worth opening: its request costs less than its bytes. */
+const SMALL_PLAIN_BYTES = 16 * 1024
+/** A compressed one has to be opened and written again. */
+const SMALL_COMPRESSED_BYTES = 2 * 1024
 /** A record's two deltas and its length may each get longer by some bytes. */
 const GROWTH_PER_RECORD = 16
 
-/** Whether a batch may become part of a merged one: small, format 2, uncompressed, with its records' own timestamps. */
-export const isMergeable = (batch: Buffer): boolean =>
-  batch.length <= SMALL_BYTES && batch[At.magic] === 2 && (batch[At.attributes + 1]! & (Bit.compression | Bit.logAppendTime)) === 0
+/** The largest batch of a codec (bits of the attributes) that is worth merging, in bytes. */
+export const smallBytes = (codec: number): number => (codec === 0 ? SMALL_PLAIN_BYTES : SMALL_COMPRESSED_BYTES)
+
+/**
+ * What a batch may be merged with: batches of the same key, which is their codec. Undefined for one that goes alone: large,
+ * of an old format, or whose records have not their own timestamps. Of several batches back to back the first one tells.
+ */
+export function mergeKeyOf(batches: Buffer): number | undefined {
+  const attributes = batches[At.attributes + 1]!
+  const codec = attributes & Bit.compression
+  const size = PREFIX_SIZE + batches.readInt32BE(At.batchLength)
+  return size <= smallBytes(codec) && batches[At.magic] === 2 && (attributes & Bit.logAppendTime) === 0 ? codec : undefined
+}
 
 /**
  * One batch with the records of several dense ones that follow each other: a broker takes one batch per request and
  * partition, so small ones would cost a request each. Of every record only length, timestamp delta and offset delta
- * are written anew (`DefaultRecord`); keys, values and headers are copied as they lie. The CRC is left to the patch
- * that every batch gets.
+ * are written anew (`DefaultRecord`); keys, values and headers are copied as they lie. Plain batches stay plain, compressed
+ * ones are opened, and written again as one. The CRC is left to the patch that every batch gets.
  *
- * @param batches at least one, all {@link isMergeable}
- * @returns undefined if a record does not end where its batch says, or times lie too far apart: then each goes alone
+ * @param parts at least one, each of one or more batches back to back, all of one {@link mergeKeyOf}
+ * @returns undefined if a record does not end where its batch says, times lie too far apart, or the codec can't be opened:
+ *   then each goes alone
  */
-export function mergeBatches(batches: readonly Buffer[]): Buffer | undefined {
-  const first = batches[0]!
-  const baseTimestamp = first.readBigInt64BE(At.baseTimestamp)
-  const records = batches.reduce((sum, batch) => sum + batch.readInt32BE(At.count), 0)
-  const target = Buffer.allocUnsafe(batches.reduce((sum, batch) => sum + batch.length, records * GROWTH_PER_RECORD))
-  first.copy(target, 0, 0, At.records)
-  let [at, offset, maxTimestamp] = [At.records as number, 0, baseTimestamp]
-  for (const batch of batches) {
-    const shift = Number(batch.readBigInt64BE(At.baseTimestamp) - baseTimestamp)
-    if (!Number.isSafeInteger(shift)) return undefined
-    const end = appendRecords(batch, target, at, shift, offset)
-    if (end === undefined) return undefined
+export function mergeBatches(parts: readonly Buffer[]): Buffer | undefined {
+  const codec = compressionOf(new BatchHeader(parts[0]!, 0))
+  if (codec === 'none') return mergePlain(parts)
+  try {
+    const merged = mergePlain(
+      parts.flatMap((part) => batchesOf(part).map((one) => withBody(one, decompress(codec, one.subarray(At.records), 2)))),
+    )
+    return merged && withBody(merged, compress(codec, merged.subarray(At.records)))
+  } catch {
+    return undefined
+  }
+}
+
+function batchesOf(part: Buffer): Buffer[] {
+  const batches: Buffer[] = []
+  for (let at = 0; at < part.length; ) {
+    const end = at + PREFIX_SIZE + part.readInt32BE(at + At.batchLength)
+    batches.push(part.subarray(at, end))
     at = end
-    offset += batch.readInt32BE(At.count)
-    const latest = batch.readBigInt64BE(At.maxTimestamp)
-    if (latest > maxTimestamp) maxTimestamp = latest
+  }
+  return batches
+}
+
+/** The batch's header, codec included, before other bytes. */
+function withBody(batch: Buffer, body: Buffer): Buffer {
+  const copy = Buffer.concat([batch.subarray(0, At.records), body])
+  copy.writeInt32BE(copy.length - PREFIX_SIZE, At.batchLength)
+  return copy
+}
+
+function mergePlain(parts: readonly Buffer[]): Buffer | undefined {
+  const first = parts[0]!
+  const baseTimestamp = int64(first, At.baseTimestamp)
+  let maxTimestamp = baseTimestamp
+  const records = parts.reduce((sum, part) => sum + countOf(part), 0)
+  const target = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + part.length, records * GROWTH_PER_RECORD))
+  first.copy(target, 0, 0, At.records)
+  let at: number | undefined = At.records
+  let offset = 0
+  for (const part of parts) {
+    const reader = new VarintReader(part)
+    for (let batch = 0; batch < part.length; ) {
+      const end = batch + PREFIX_SIZE + part.readInt32BE(batch + At.batchLength)
+      const count = part.readInt32BE(batch + At.count)
+      const shift = int64(part, batch + At.baseTimestamp) - baseTimestamp
+      const latest = int64(part, batch + At.maxTimestamp)
+      if (end > part.length || !Number.isSafeInteger(shift) || Number.isNaN(latest)) return undefined
+      at = appendRecords(reader, batch + At.records, end, count, target, at, shift, offset)
+      if (at === undefined) return undefined
+      offset += count
+      if (latest > maxTimestamp) maxTimestamp = latest
+      batch = end
+    }
   }
   target.writeInt32BE(at - PREFIX_SIZE, At.batchLength)
   target.writeInt32BE(records - 1, At.lastOffsetDelta)
-  target.writeBigInt64BE(maxTimestamp, At.maxTimestamp)
+  target.writeBigInt64BE(BigInt(maxTimestamp), At.maxTimestamp)
   target.writeInt32BE(records, At.count)
   return target.subarray(0, at)
 }
 
+function countOf(part: Buffer): number {
+  let count = 0
+  for (let at = 0; at < part.length; at += PREFIX_SIZE + part.readInt32BE(at + At.batchLength)) count += part.readInt32BE(at + At.count)
+  return count
+}
+
+/** As a double; NaN for what a double can't hold exactly. */
+function int64(bytes: Buffer, at: number): number {
+  const value = bytes.readInt32BE(at) * 0x100000000 + bytes.readUInt32BE(at + 4)
+  return Number.isSafeInteger(value) ? value : Number.NaN
+}
+
 /** Appends a batch's records with both deltas shifted; returns the end, or undefined for a record that can't be. */
-function appendRecords(source: Buffer, target: Buffer, start: number, timestampShift: number, offsetShift: number): number | undefined {
-  const reader = new VarintReader(source, At.records)
-  let at = start
-  for (let left = source.readInt32BE(At.count); left > 0; left--) {
+function appendRecords(
+  reader: VarintReader,
+  start: number,
+  batchEnd: number,
+  count: number,
+  target: Buffer,
+  targetStart: number,
+  timestampShift: number,
+  offsetShift: number,
+): number | undefined {
+  const { bytes } = reader
+  reader.at = start
+  let at = targetStart
+  for (let left = count; left > 0; left--) {
     const size = reader.next()
     const end = reader.at + size
-    if (size < 3 || end > source.length) return undefined
-    const attributes = source[reader.at++]!
+    if (size < 3 || end > batchEnd) return undefined
+    const attributes = bytes[reader.at++]!
     const timestampDelta = reader.next() + timestampShift
     const offsetDelta = reader.next() + offsetShift
     if (!(reader.at <= end) || !Number.isSafeInteger(timestampDelta)) return undefined
@@ -60,18 +133,17 @@ function appendRecords(source: Buffer, target: Buffer, start: number, timestampS
     target[at++] = attributes
     at = writeVarint(target, at, timestampDelta)
     at = writeVarint(target, at, offsetDelta)
-    at = copyBytes(source, reader.at, end, target, at)
+    at = copyBytes(bytes, reader.at, end, target, at)
     reader.at = end
   }
-  return reader.at === source.length ? at : undefined
+  return reader.at === batchEnd ? at : undefined
 }
 
 /** Zigzag varints that fit a double exactly; NaN for what does not, or ends early. */
 class VarintReader {
-  constructor(
-    private readonly bytes: Buffer,
-    public at: number,
-  ) {}
+  at = 0
+
+  constructor(readonly bytes: Buffer) {}
 
   next(): number {
     const { bytes } = this
@@ -104,7 +176,7 @@ function writeVarint(target: Buffer, start: number, value: number): number {
 }
 
 /** A call into native code costs as much as some dozen bytes. */
-const COPIED_IN_LOOP = 48
+const COPIED_IN_LOOP = 32
 
 function copyBytes(source: Buffer, from: number, end: number, target: Buffer, at: number): number {
   if (end - from > COPIED_IN_LOOP) return at + source.copy(target, at, from, end)

@@ -28,7 +28,7 @@ export function rewrite(batch: Batch, from: bigint, maxMessageBytes: number): St
         steps.push({ kind: 'refuse', baseOffset: next, reason })
         return steps
       }
-      steps.push({ kind: 'append', bytes, rewritten: true, baseOffset: next, count, size, leaderEpoch })
+      steps.push({ kind: 'append', bytes, batches: 1, rewritten: true, baseOffset: next, count, size, leaderEpoch })
       next += BigInt(count)
     }
   }

@@ -22,15 +22,22 @@ export class Batch {
  * @throws {CorruptBatchError} at the first batch that can't be or whose CRC differs.
  */
 export function* scanBatches(records: Buffer): Generator<Batch, void, undefined> {
-  let at = 0
-  while (records.length - at > At.magic) {
-    const size = PREFIX_SIZE + records.readInt32BE(at + At.batchLength)
-    if (size > records.length - at) return
-    const header = readBatchHeader(records, at)
-    verify(header, records, at)
-    yield new Batch(header, records, at)
-    at += size
+  for (let at = 0, batch = batchAt(records, at); batch !== undefined; batch = batchAt(records, at)) {
+    yield batch
+    at += batch.header.size
   }
+}
+
+/**
+ * The batch that begins at byte `at`, its CRC verified; undefined where none, or only a part of one, is left.
+ * @throws {CorruptBatchError} for one that can't be or whose CRC differs.
+ */
+export function batchAt(records: Buffer, at: number): Batch | undefined {
+  if (records.length - at <= At.magic) return undefined
+  if (PREFIX_SIZE + records.readInt32BE(at + At.batchLength) > records.length - at) return undefined
+  const header = readBatchHeader(records, at)
+  verify(header, records, at)
+  return new Batch(header, records, at)
 }
 
 function verify(header: BatchHeader, records: Buffer, at: number): void {

@@ -3,8 +3,10 @@ export type Step = AppendStep | FillStep | RefuseStep
 
 export interface AppendStep {
   readonly kind: 'append'
-  /** A dense v2 batch, not patched yet. */
+  /** A dense v2 batch, not patched yet, or several small ones back to back, which must be merged or parted before they are sent. */
   readonly bytes: Buffer
+  /** How many batches `bytes` holds. */
+  readonly batches: number
   /** True where `bytes` is memory of its own (the slow path: opened and encoded anew), false for a view into the fetched bytes. */
   readonly rewritten: boolean
   readonly baseOffset: bigint

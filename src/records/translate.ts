@@ -1,7 +1,10 @@
 import { AbortedRanges, type AbortedTransaction } from './aborted.js'
 import { CorruptBatchError, isControl, nextOffset as offsetAfter, usesLogAppendTime } from './batch.js'
+import { HalfReadTransactions } from './half-read.js'
+import { MERGED_BYTES } from './merge.js'
 import { rewrite as rewriteFrom } from './rewrite.js'
-import { type Batch, isDense } from './scan.js'
+import { type Batch, batchAt, isDense } from './scan.js'
+import { smallRun } from './small-run.js'
 import type { FillReason, Step } from './steps.js'
 
 export interface TranslateOptions {
@@ -38,7 +41,7 @@ const rewrite = (batch: Batch, { from, maxMessageBytes }: RowContext) => rewrite
 
 const copy = ({ header, bytes }: Batch): Step[] => {
   const { baseOffset, count, size, leaderEpoch } = header
-  return [{ kind: 'append', bytes, rewritten: false, baseOffset, count, size, leaderEpoch }]
+  return [{ kind: 'append', bytes, batches: 1, rewritten: false, baseOffset, count, size, leaderEpoch }]
 }
 
 /** What a source batch becomes on the destination, first match wins. */
@@ -57,17 +60,33 @@ export const TRANSLATION: readonly TranslationRow[] = [
 /**
  * Turns one fetched record set, in order, into steps that cover `nextOffset` up to the end of its last batch exactly, or up to the
  * first refusal. Batches that end below `nextOffset` are skipped (a fetch returns whole batches), gaps between batches
- * are filled, neighbouring fills are merged. A corrupt batch, or one that can't be opened, is refused.
- * Fetched read_committed: nothing of an open transaction may be in it.
+ * are filled, neighbouring fills are merged, and so are runs of small batches (one step, to be merged once they are sent).
+ * A set that ends inside of transactions is cut before them, if anything is before them: what a failover finds then is whole.
+ * A corrupt batch, or one that can't be opened, is refused. Fetched read_committed: nothing of an open transaction may be in it.
  */
-export function translate(batches: Iterable<Batch>, options: TranslateOptions): Step[] {
+export function translate(records: Buffer, options: TranslateOptions): Step[] {
   const steps: Step[] = []
   const aborted = new AbortedRanges(options.abortedTransactions)
-  const { maxMessageBytes } = options
-  let next = options.nextOffset
+  const transactions = new HalfReadTransactions()
+  const { nextOffset, maxMessageBytes } = options
+  const runBytes = Math.min(MERGED_BYTES, maxMessageBytes)
+  let next = nextOffset
+  let at = 0
   try {
-    for (const batch of batches) {
+    for (;;) {
+      const run = smallRun(records, at, next, runBytes)
+      if (run !== undefined) {
+        const bytes = records.subarray(at, run.end)
+        const { batches, count, leaderEpoch } = run
+        steps.push({ kind: 'append', bytes, batches, rewritten: false, baseOffset: next, count, size: bytes.length, leaderEpoch })
+        next += BigInt(count)
+        at = run.end
+        continue
+      }
+      const batch = batchAt(records, at)
+      if (batch === undefined) break
       const { header } = batch
+      at += header.size
       const isAborted = aborted.covers(batch)
       const after = offsetAfter(header)
       if (after <= next) continue
@@ -77,6 +96,7 @@ export function translate(batches: Iterable<Batch>, options: TranslateOptions): 
         push(steps, { kind: 'fill', baseOffset: next, count: Number(from - next), leaderEpoch: header.leaderEpoch, why: 'hole' })
         next = from
       }
+      if (!isAborted) transactions.saw(batch, from)
       for (const step of stepsOf(batch, { aborted: isAborted, from, maxMessageBytes })) push(steps, step)
       if (steps.at(-1)?.kind === 'refuse') break
       next = after
@@ -85,7 +105,8 @@ export function translate(batches: Iterable<Batch>, options: TranslateOptions): 
     if (!(error instanceof CorruptBatchError)) throw error
     push(steps, { kind: 'refuse', baseOffset: next, reason: error.message })
   }
-  return steps
+  const { cut } = transactions
+  return cut === undefined || cut <= nextOffset ? steps : steps.filter(({ baseOffset }) => baseOffset < cut)
 }
 
 function stepsOf(batch: Batch, context: RowContext): readonly Step[] {

@@ -175,6 +175,25 @@ describe('copying one partition', () => {
     expect(session.budget.usedBytes).toBe(0)
   })
 
+  it('sends small batches one by one where they cannot be merged, and counts what was encoded anew as memory of its own', () => {
+    const session = new Session({ lastEpoch: 0, nextSequence: 7 })
+    const far = batch({ baseOffset: 1n, records: 2, leaderEpoch: 0, timestamp: 1n << 60n })
+    const cut = batch({ baseOffset: 3n, deltas: [0, 1], lastOffsetDelta: 2, leaderEpoch: 0 })
+    session.fetch(Buffer.concat([plainBatch(0n, 1), far, cut]))
+    const taken = session.takeAll()
+    expect(taken.map(({ step }) => [step.baseOffset, step.count, step.batches, step.rewritten])).toEqual([
+      [0n, 1, 1, false],
+      [1n, 2, 1, false],
+      [3n, 2, 1, true],
+    ])
+    session.answer(taken[0]!)
+    session.answer(taken[1]!)
+    expect(session.budget.usedBytes).toBe(taken[2]!.step.bytes.length)
+    session.answer(taken[2]!)
+    expect(session.budget.usedBytes).toBe(0)
+    expect(session.calls).toEqual(['fill 5+1'])
+  })
+
   it('puts a new leader epoch on record before its first batch, while older ones are in flight', async () => {
     const session = new Session({ lastEpoch: 3 })
     session.fetch(Buffer.concat([dataBatch(0n, 1, 3), dataBatch(1n, 1, 4), dataBatch(2n, 1, 4)]))

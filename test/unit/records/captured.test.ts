@@ -27,7 +27,8 @@ const brief = (batch: Batch) => {
   return `${header.baseOffset}+${header.count} magic ${header.magic} ${traits.filter(Boolean).join(' ')}`
 }
 
-const scan = (name: string) => [...scanBatches(Buffer.from(CAPTURED[name]!, 'base64'))]
+const captured = (name: string) => Buffer.from(CAPTURED[name]!, 'base64')
+const scan = (name: string) => [...scanBatches(captured(name))]
 
 describe('record sets captured from brokers', () => {
   it.each([
@@ -51,7 +52,7 @@ describe('record sets captured from brokers', () => {
   })
 
   it('translate without a gap', () => {
-    const steps = translate(scan('4.4.0 txn'), { nextOffset: 0n, abortedTransactions: [], maxMessageBytes: 1_000_000 })
+    const steps = translate(captured('4.4.0 txn'), { nextOffset: 0n, abortedTransactions: [], maxMessageBytes: 1_000_000 })
     expect(steps.reduce((next, step) => (step.kind !== 'refuse' && step.baseOffset === next ? next + BigInt(step.count) : -1n), 0n)).toBe(
       13n,
     )

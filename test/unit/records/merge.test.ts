@@ -1,6 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { At, isMergeable, MERGED_BYTES, mergeBatches, patchForAppend, scanBatches } from '../../../src/records/index.js'
+import { compress } from '../../../src/records/codecs.js'
+import {
+  At,
+  compressionAttribute,
+  compressionOf,
+  MERGED_BYTES,
+  mergeBatches,
+  mergeKeyOf,
+  patchForAppend,
+  scanBatches,
+} from '../../../src/records/index.js'
 import { decodeRecords, encodeBatch, type NewRecord } from '../../../src/records/record-codec.js'
 import { batch } from '../../support/batches.js'
 
@@ -48,10 +58,32 @@ describe('merging small neighbours', () => {
   it('takes batches of another writer, and only small plain ones of format 2', () => {
     const one = batch({ records: 3 })
     expect(contentOf(mergeBatches([one, batch({ records: 2 })])!, 0n).records.map(({ offset }) => offset)).toEqual([0n, 1n, 2n, 3n, 4n])
-    expect(isMergeable(one)).toBe(true)
-    expect(isMergeable(batch({ attributes: 0x10 }))).toBe(true)
-    for (const attributes of [1, 2, 3, 4, 8]) expect(isMergeable(batch({ attributes }))).toBe(false)
-    expect(isMergeable(batch({ valueSize: MERGED_BYTES }))).toBe(false)
+    expect(mergeKeyOf(one)).toBe(0)
+    expect(mergeKeyOf(batch({ attributes: 0x10 }))).toBe(0)
+    for (const codec of [1, 2, 3, 4]) expect(mergeKeyOf(batch({ attributes: codec }))).toBe(codec)
+    expect(mergeKeyOf(batch({ attributes: 8 }))).toBeUndefined()
+    expect(mergeKeyOf(batch({ valueSize: MERGED_BYTES }))).toBeUndefined()
+    expect(mergeKeyOf(batch({ valueSize: 4_000 }))).toBe(0)
+    expect(mergeKeyOf(batch({ valueSize: 4_000, attributes: 1 }))).toBeUndefined()
+  })
+
+  it.each(['gzip', 'snappy', 'lz4', 'zstd'] as const)('opens batches in %s and writes them again as one', (compression) => {
+    const compressed = (records: number) => {
+      const plain = batch({ records, timestamp: 1_700_000_000_000n + BigInt(records) })
+      const body = compress(compression, plain.subarray(At.records))
+      const bytes = Buffer.concat([plain.subarray(0, At.records), body])
+      bytes.writeInt32BE(bytes.length - 12, At.batchLength)
+      bytes[At.attributes + 1] = compressionAttribute(compression)
+      return bytes
+    }
+    const [one, two, three] = [compressed(3), compressed(1), compressed(2)]
+    const { header, records } = contentOf(mergeBatches([Buffer.concat([one, two]), three])!, 7n)
+    expect([compressionOf(header), header.count]).toEqual([compression, 6])
+    expect(records.map(({ offset }) => offset)).toEqual([7n, 8n, 9n, 10n, 11n, 12n])
+    expect(records.map(({ timestamp }) => Number(timestamp - 1_700_000_000_000n))).toEqual([3, 3, 3, 1, 2, 2])
+    expect(records.map(({ key }) => String(key))).toEqual(['k0', 'k1', 'k2', 'k0', 'k0', 'k1'])
+    one.fill(0xff, At.records)
+    expect(mergeBatches([one, two])).toBeUndefined()
   })
 
   it('gives up where a record does not end as its batch says, instead of writing something else', () => {
@@ -65,8 +97,8 @@ describe('merging small neighbours', () => {
       }
     }
     expect(mergeBatches([whole.subarray(0, whole.length - 1), whole])).toBeUndefined()
-    const far = batch()
-    far.writeBigInt64BE(1n << 60n, At.baseTimestamp)
+    const far = batch({ timestamp: 1n << 60n })
     expect(mergeBatches([batch(), far])).toBeUndefined()
+    expect(mergeBatches([far, far])).toBeUndefined()
   })
 })

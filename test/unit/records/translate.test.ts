@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AbortedTransaction, type Step, scanBatches, translate } from '../../../src/records/index.js'
+import { type AbortedTransaction, type AppendStep, type Step, translate } from '../../../src/records/index.js'
 import { batch, controlBatch, oldMessage, type TestBatch } from '../../support/batches.js'
 
 const COMPRESSED = JSON.parse(readFileSync(new URL('./fixtures/compressed.json', import.meta.url), 'utf8')) as Record<string, string>
 const TRANSACTIONAL = 0x10
 const run = (set: Buffer | Buffer[], nextOffset = 0n, abortedTransactions: AbortedTransaction[] = [], maxMessageBytes = 1_000_000) =>
-  translate(scanBatches(Array.isArray(set) ? Buffer.concat(set) : set), { nextOffset, abortedTransactions, maxMessageBytes })
+  translate(Array.isArray(set) ? Buffer.concat(set) : set, { nextOffset, abortedTransactions, maxMessageBytes })
 
 const brief = (steps: Step[]) =>
   steps.map((s) =>
@@ -131,6 +131,31 @@ describe('translating a record set', () => {
     ])
   })
 
+  it('makes one step of small batches that follow each other, up to what must stay apart', () => {
+    const small = [batch({ records: 2 }), batch({ baseOffset: 2n }), batch({ baseOffset: 3n, records: 4 })]
+    const set = [...small, batch({ baseOffset: 7n, leaderEpoch: 4 }), batch({ baseOffset: 8n, leaderEpoch: 4 }), batch({ baseOffset: 10n })]
+    const steps = run(set) as AppendStep[]
+    expect(brief(steps)).toEqual(['append 0+7', 'append 7+2', 'fill 9+1 hole', 'append 10+1'])
+    expect(steps.map(({ batches }) => batches)).toEqual([3, 2, undefined, 1])
+    expect(steps[0]!.bytes).toEqual(Buffer.concat(small))
+    const broken = Buffer.from(small[1]!)
+    broken[broken.length - 1]! ^= 1
+    expect(brief(run([small[0]!, broken, small[2]!]))).toEqual(['append 0+2', 'refuse 2'])
+  })
+
+  it('cuts a set that ends inside of transactions before them, unless there is nothing before', () => {
+    const data = (baseOffset: bigint, producerId: bigint) => batch({ baseOffset, records: 2, attributes: TRANSACTIONAL, producerId })
+    const whole = [data(0n, 1n), data(2n, 2n), controlBatch(4n, 1n, 1), controlBatch(5n, 2n, 1)]
+    const all = ['append 0+2', 'append 2+2', 'fill 4+2 control']
+    expect(brief(run(whole))).toEqual(all)
+    expect(brief(run([...whole, data(6n, 1n), data(8n, 2n), controlBatch(10n, 2n, 1)]))).toEqual(all)
+    expect(brief(run([...whole, data(6n, 1n)], 6n))).toEqual(['append 6+2'])
+    // An aborted one has nothing to show.
+    const aborted = [{ producerId: 1n, firstOffset: 6n }]
+    expect(brief(run([...whole, data(6n, 1n)], 0n, aborted))).toEqual(['append 0+2', 'append 2+2', 'fill 4+4 control'])
+    expect(brief(run(whole.slice(0, 2)))).toEqual(['append 0+2', 'append 2+2'])
+  })
+
   it('handles empty and truncated sets', () => {
     const one = batch({ records: 3 })
     expect(run(Buffer.alloc(0))).toEqual([])
@@ -155,7 +180,12 @@ describe('translating a record set', () => {
         for (const [i, { gap, size, kind }] of pieces.entries()) {
           at += BigInt(gap)
           boundaries.push(at)
-          const options: TestBatch = { baseOffset: at, records: size, attributes: TRANSACTIONAL, producerId: BigInt(i) }
+          const options: TestBatch = {
+            baseOffset: at,
+            records: size,
+            attributes: kind === 'aborted' ? TRANSACTIONAL : 0,
+            producerId: BigInt(i),
+          }
           if (kind === 'aborted') aborted.push({ producerId: BigInt(i), firstOffset: at })
           sets.push(kind === 'control' ? controlBatch(at, 99n, 1) : kind === 'hollow' ? hollow(at, size) : batch(options))
           const offsets = BigInt(kind === 'control' ? 1 : size)
