@@ -1,0 +1,61 @@
+import type { PartitionBounds } from './bounds.js'
+import type { OffsetRange } from './log-view.js'
+import { least, most } from './offsets.js'
+import type { CompactionRule } from './partition-findings.js'
+import type { PartitionJob } from './partition-verifier.js'
+import { sampleOf } from './stretches.js'
+import type { TopicPair, TopicSettings } from './topic-pairs.js'
+import type { VerifyMirrorOptions } from './types.js'
+
+export interface Sampling {
+  readonly count: number
+  readonly random: () => number
+}
+
+/** One partition's comparison, worked out before anything is read. */
+export interface PlannedPartition {
+  readonly job: PartitionJob
+  /** What the stretches were taken from. */
+  readonly range: OffsetRange
+}
+
+/**
+ * What to compare of a partition: from the later of both starts to the destination's end (of a removed topic: to where the mirror
+ * left it), never past the source's last stable offset; `from` and `to` of the user narrow it.
+ */
+export function planPartition(
+  pair: TopicPair,
+  partition: number,
+  bounds: PartitionBounds,
+  options: Pick<VerifyMirrorOptions, 'from' | 'to'>,
+  sampling: Sampling | undefined,
+  compaction: CompactionRule | undefined,
+): PlannedPartition {
+  const mirroredEnd = least(bounds.destinationEnd, pair.removedAt.get(partition) ?? bounds.destinationEnd)
+  const from = most(bounds.sourceStart, bounds.destinationStart, options.from ?? 0n)
+  const to = most(from, least(mirroredEnd, bounds.lastStableOffset, options.to ?? mirroredEnd))
+  const range = { from, to }
+  const stretches = sampling === undefined ? (from < to ? [range] : []) : sampleOf(range, sampling.count, sampling.random)
+  const { sourceStart, destinationStart } = bounds
+  const looksBelow = options.from === undefined && !pair.removed && sourceStart < destinationStart
+  return {
+    range,
+    job: {
+      topic: pair.topic,
+      partition,
+      topicIds: pair.topicIds,
+      bounds,
+      mirroredEnd,
+      stretches,
+      belowStart: looksBelow ? { from: sourceStart, to: least(destinationStart, bounds.lastStableOffset) } : undefined,
+      lost: pair.statuses.get(partition)?.lostRanges ?? [],
+      compaction,
+    },
+  }
+}
+
+/** Whether the destination's log still begins where the source's no longer does. Topics that are only compacted cannot follow. */
+export const lagsAtStart = (pair: TopicPair, bounds: PartitionBounds): boolean =>
+  !pair.removed && followsStart(pair.settings) && bounds.destinationStart < bounds.sourceStart
+
+const followsStart = ({ policies }: TopicSettings): boolean => policies.destination.includes('delete')
