@@ -13,6 +13,7 @@ export const VERBS: readonly Verb[] = [
   { name: 'delete', aliases: [] },
   { name: 'alter', aliases: [] },
   { name: 'throttle', aliases: [] },
+  { name: 'verify', aliases: [] },
   { name: 'run', aliases: [] },
   { name: 'playground', aliases: [] },
 ]

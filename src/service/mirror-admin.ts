@@ -32,7 +32,10 @@ import type {
   ThrottleOptions,
   ThrottleTarget,
   ThrottleValue,
+  VerifyMirrorOptions,
+  VerifyMirrorResult,
 } from './types.js'
+import { verifyMirror } from './verify/verify-mirror.js'
 import { waitForMirroring } from './wait-for-mirroring.js'
 
 /**
@@ -112,6 +115,14 @@ export class MirrorAdmin {
   /** Resolves when every partition of these topics is MIRRORING; rejects with TIMEOUT naming those that are not, and why. */
   waitForMirroring(mirror: string, topics: Iterable<string>, timeoutMs: number): Promise<void> {
     return waitForMirroring(this.context, mirror, topics, timeoutMs)
+  }
+
+  /**
+   * Compares source and destination record by record. Reads both clusters and changes nothing; copying may go on meanwhile.
+   * A difference is a result, not an error: see `equal`. Throws for an unknown mirror or topic, or a cluster out of reach.
+   */
+  verifyMirror(name: string, options: VerifyMirrorOptions = {}): Promise<VerifyMirrorResult> {
+    return verifyMirror(this.context, name, options)
   }
 
   /** Ends every connection; calls under way are rejected. */

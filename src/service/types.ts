@@ -2,6 +2,7 @@ import type { MirrorError } from '../mirror/errors.js'
 import type { PartitionState } from '../mirror/partition-states.js'
 import type { ThrottledReplica } from '../mirror/throttles.js'
 
+export type * from './verify/types.js'
 export type { PartitionState, ThrottledReplica }
 
 /**
