@@ -96,19 +96,3 @@ test('committed transactions are copied, aborted ones are not, and nothing passe
   await mirroring.caughtUp('transactions')
   expect(await mirroring.differences('transactions')).toEqual([])
 })
-
-test('a batch of a kind that cannot be copied yet fails its partition alone, with a sentence', async () => {
-  const { source, destination, worker } = brokers
-  await source.admin.createTopic('stamped', { partitions: 2, configs: KEPT })
-  await writeLog(worker, source, { topic: 'stamped', records: 200, partitions: 2 })
-  await source.admin.alterTopicConfigs('stamped', { 'message.timestamp.type': 'LogAppendTime' })
-  await writeLog(worker, source, { topic: 'stamped', records: 50, partitions: 1 })
-  await source.admin.alterTopicConfigs('stamped', { 'message.timestamp.type': null })
-  await mirroring.add('stamped')
-  await eventually(async () => (await mirroring.status('stamped', 0))?.state === 'FAILED')
-  expect((await mirroring.status('stamped', 0))!.error!.message).toMatch(/batch at offset 100 .*LogAppendTime/)
-  await writeLog(worker, source, { topic: 'stamped', records: 1_000, partitions: 2 })
-  await eventually(async () => (await destination.admin.offsets('stamped'))[1]!.endOffset === 600n)
-  expect((await destination.admin.offsets('stamped'))[0]!.endOffset).toBe(100n)
-  expect((await mirroring.status('stamped', 1))!.state).toBe('MIRRORING')
-})

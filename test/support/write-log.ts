@@ -6,9 +6,18 @@ export interface WriteOptions {
   /** How many; record i goes to partition i modulo `partitions`. */
   readonly records?: number
   readonly partitions?: number
+  /** The first of them; default 0. */
+  readonly partition?: number
   readonly codec?: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
-  /** varied: null, empty and ordinary keys, values and headers (default); plain: random values alone; json: compressible text. */
-  readonly style?: 'varied' | 'plain' | 'json'
+  /**
+   * varied: null, empty and ordinary keys, values and headers (default); keyed: the same with `keys` different keys, none null, for
+   * compacted topics; plain: random values alone; json: compressible text.
+   */
+  readonly style?: 'varied' | 'keyed' | 'plain' | 'json'
+  /** Default 50. */
+  readonly keys?: number
+  /** false leaves them out, as old message formats must. */
+  readonly headers?: boolean
   readonly valueBytes?: number
   readonly seed?: number
   /** Milliseconds of the first record, `timestampStep` more for each following one. Default: the time of writing. */

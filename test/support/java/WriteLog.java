@@ -70,10 +70,11 @@ final class WriteLog {
         }
     }
 
-    /** Request: topic, records, partitions, content settings as in {@link Content}, codec, timestamp, timestampStep. */
+    /** Request: topic, records, partitions or partition, content settings as in {@link Content}, codec, timestamp, timestampStep. */
     static Object write(JsonNode request, Worker.Answer answer) throws Exception {
         String topic = request.get("topic").asText();
         int partitions = request.path("partitions").asInt(1);
+        int first = request.path("partition").asInt(0);
         long timestamp = request.path("timestamp").asLong(-1);
         long step = request.path("timestampStep").asLong(1);
         Content content = new Content(request);
@@ -82,7 +83,7 @@ final class WriteLog {
             long records = request.path("records").asLong(1);
             for (long i = 0; i < records; i++) {
                 Long at = timestamp < 0 ? null : Long.valueOf(timestamp + i * step);
-                producer.send(content.record(topic, (int) (i % partitions), at, i), acknowledged::add);
+                producer.send(content.record(topic, first + (int) (i % partitions), at, i), acknowledged::add);
             }
             producer.flush();
             return acknowledged.result();
@@ -137,6 +138,7 @@ final class WriteLog {
     static Object transactions(JsonNode request, Worker.Answer answer) throws Exception {
         String topic = request.get("topic").asText();
         int partitions = request.path("partitions").asInt(1);
+        int first = request.path("partition").asInt(0);
         int abortEvery = request.path("abortEvery").asInt(0);
         Content content = new Content(request);
         Acknowledged acknowledged = new Acknowledged();
@@ -146,7 +148,7 @@ final class WriteLog {
             for (int i = 1; i <= request.path("transactions").asInt(1); i++) {
                 producer.beginTransaction();
                 for (int j = 0; j < request.path("records").asInt(1); j++, counter++) {
-                    producer.send(content.record(topic, (int) (counter % partitions), null, counter), acknowledged::add);
+                    producer.send(content.record(topic, first + (int) (counter % partitions), null, counter), acknowledged::add);
                 }
                 if (abortEvery > 0 && i % abortEvery == 0) {
                     producer.flush();
