@@ -21,7 +21,7 @@ export const OWN_TAIL: TailComparison = { offsets: 100n, maxBytes: 256 << 10, st
 
 /**
  * Compares the last records of the destination with the source's at the same offsets, before data that this mirror did
- * not copy is trusted. Offsets that show consumers nothing on the source may hold anything invisible on the destination.
+ * not copy is trusted. An offset where the source shows consumers nothing must show nothing on the destination either.
  *
  * @throws PartitionFailure naming the first offset that differs, or one that can't be read; KafkaError.
  */
@@ -37,14 +37,18 @@ export async function compareTails(
 ): Promise<void> {
   const start = end - from > how.offsets ? end - how.offsets : from
   const [there, here] = await Promise.all([
-    visibleRecords(source, topic, ids.source, partition, start, end, how.maxBytes).catch(unreadable('source')),
-    visibleRecords(destination, topic, ids.destination, partition, start, end, how.maxBytes).catch(unreadable('destination')),
+    contents(source, topic, ids.source, partition, start, end, how.maxBytes).catch(unreadable('source')),
+    contents(destination, topic, ids.destination, partition, start, end, how.maxBytes).catch(unreadable('destination')),
   ])
   for (const offset of [...new Set([...there.keys(), ...here.keys()])].sort((a, b) => (a < b ? -1 : 1))) {
-    if (there.get(offset) === here.get(offset)) continue
-    if (!how.strict && !(there.has(offset) && here.has(offset))) continue
+    const [theirs, ours] = [there.get(offset), here.get(offset)]
+    if (theirs === ours) continue
+    const oneSided = theirs === undefined || ours === undefined
+    if (oneSided && (!how.strict || (theirs ?? ours) === INVISIBLE)) continue
     throw new PartitionFailure(
-      `${topic}-${partition}: the destination's record at offset ${offset} is not the source's: the topic holds data that was not mirrored from there`,
+      ours === undefined || ours === INVISIBLE
+        ? `${topic}-${partition}: the source has a record at offset ${offset}, the destination has none`
+        : `${topic}-${partition}: the destination's record at offset ${offset} is not the source's: the topic holds data that was not mirrored from there`,
     )
   }
 }
@@ -54,8 +58,11 @@ const unreadable = (side: string) => (error: unknown) => {
   throw error instanceof CorruptBatchError ? new PartitionFailure(`the ${side}'s log can't be compared: ${error.message}`) : error
 }
 
-/** offset → a text that is equal for equal records. */
-async function visibleRecords(
+/** What a control or an aborted record is on either side. A hole is nothing at all. */
+const INVISIBLE = 'invisible'
+
+/** offset → a text that is equal for equal records, and for offsets that are taken and show consumers nothing. */
+async function contents(
   cluster: Cluster,
   topic: string,
   topicId: string,
@@ -80,9 +87,9 @@ async function visibleRecords(
     const aborted = new AbortedRanges(answer.abortedTransactions ?? [])
     for (const batch of scanBatches(answer.records)) {
       next = nextOffset(batch.header)
-      if (aborted.covers(batch) || isControl(batch.header)) continue
+      const invisible = aborted.covers(batch) || isControl(batch.header)
       for (const record of decodeRecords(batch)) {
-        if (record.offset >= from && record.offset < end) seen.set(record.offset, contentOf(record))
+        if (record.offset >= from && record.offset < end) seen.set(record.offset, invisible ? INVISIBLE : contentOf(record))
       }
     }
     if (next === position) break
