@@ -47,7 +47,6 @@ export class DifferenceBook {
 }
 
 const OTHER = { source: 'destination', destination: 'source' } as const
-const NOWHERE_LATER = 'and no later record of its key is in the log'
 
 /** Judges what a comparison finds. */
 export class PartitionFindings implements Findings {
@@ -88,9 +87,9 @@ export class PartitionFindings implements Findings {
         compaction.keys.superseded++
         continue
       }
-      const what = tombstone ? 'a tombstone that is too young to have been compacted away' : 'a record'
+      const what = tombstone ? 'a tombstone too young to have been compacted away' : 'a record'
       const kind = lackedBy === 'destination' ? 'missing' : 'extra'
-      book.add(kind, this.absolute(offset), () => `${what}, is on the ${OTHER[lackedBy]} only, ${NOWHERE_LATER}`)
+      book.add(kind, this.absolute(offset), () => `on the ${OTHER[lackedBy]} only: ${what}, and there is no later one of its key`)
     }
   }
 
