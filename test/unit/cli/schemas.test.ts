@@ -8,6 +8,7 @@ import Describe from '../../../commands/describe.js'
 import List from '../../../commands/list.js'
 import Remove from '../../../commands/remove.js'
 import Throttle from '../../../commands/throttle.js'
+import Verify from '../../../commands/verify.js'
 import type { Admin, CommandClass } from '../../../src/cli/base-command.js'
 import { failure } from '../../../src/mirror/errors.js'
 import { root, runVerb } from '../../support/cli.js'
@@ -23,6 +24,33 @@ const partitions = [
 ]
 const gone = { topic: 'a', mirror: 'm', ok: true, how: 'fenced', partitions } as const
 const listing = { mirror: 'm', topics: 1, sourceBootstrap: ':9092', sourceClusterId: undefined }
+
+const compared = {
+  topic: 'a',
+  partition: 0,
+  result: 'different',
+  from: 1n,
+  to: beyond,
+  offsets: beyond,
+  records: 5n,
+  bytes: beyond,
+  sourceStart: 1n,
+  destinationStart: 1n,
+  sourceEnd: beyond,
+  destinationEnd: beyond,
+  lag: 0n,
+  superseded: 1n,
+  lost: [{ from: 0n, to: 1n }],
+  differenceCount: 7n,
+  differences: [
+    { topic: 'a', partition: 0, offset: beyond, kind: 'record', fields: ['timestamp', 'value'], message: 'differs' },
+    { topic: 'a', partition: 0, offset: 3n, kind: 'missing', fields: [], message: 'missing' },
+  ],
+  error: undefined,
+}
+const unknown = { from: undefined, to: undefined, sourceStart: undefined, destinationStart: undefined, sourceEnd: undefined, lag: undefined }
+const failed = { ...compared, ...unknown, partition: 1, result: 'failed', destinationEnd: undefined, lost: [], differences: [], error: bad.error }
+const verified = { mirror: 'm', equal: false, seed: undefined, partitions: [compared, failed], warnings: ['on stderr, not in the JSON'] }
 
 const admin = {
   createMirror: async () => ({ mirror: 'm', sourceClusterId: undefined, warnings: [] }),
@@ -96,6 +124,7 @@ const admin = {
     ],
     warnings: ['on stderr, not in the JSON'],
   }),
+  verifyMirror: async () => verified,
   setThrottle: async () => {},
   describeThrottles: async () => ({
     throttles: [
@@ -123,6 +152,7 @@ const CASES: [name: string, verb: CommandClass, words: string[]][] = [
   ['throttle', Throttle, ['--topic', 't', '--replicas', '*']],
   ['throttle', Throttle, ['--broker', '4', '--clear']],
   ['throttle-describe', Throttle, []],
+  ['verify', Verify, ['--mirror', 'm']],
 ]
 
 test.each(CASES)('the JSON of %s %#', async (name, Verb, words) => {
