@@ -1,4 +1,5 @@
 import { CreatePartitions, CreateTopics, DeleteTopics, Errors, kafkaError } from '../protocol/index.js'
+import { NO_UUID } from '../protocol/schema.js'
 import type { Cluster } from './cluster.js'
 import { failed, type Result, resultOf } from './result.js'
 
@@ -62,21 +63,28 @@ export async function createTopics(
   )
 }
 
+export interface DeleteTopicsOptions extends Pick<AdminOptions, 'timeoutMs'> {
+  /** Name → id: deleted is only the topic of that id (KIP-516), where the brokers are new enough to know (2.8); else by name. */
+  readonly ids?: ReadonlyMap<string, string>
+}
+
 /**
- * Deletes topics, an outcome for each.
+ * Deletes topics, an outcome for each. By id, UNKNOWN_TOPIC_ID says that it is another topic by now.
  *
  * @throws ConnectionError
  */
 export async function deleteTopics(
   cluster: Cluster,
   names: readonly string[],
-  { timeoutMs = TIMEOUT_MS }: Pick<AdminOptions, 'timeoutMs'> = {},
+  { timeoutMs = TIMEOUT_MS, ids = new Map() }: DeleteTopicsOptions = {},
 ): Promise<Map<string, Result<void>>> {
-  const request = { topics: names.map((name) => ({ name })), topicNames: [...names], timeoutMs }
-  const response = await cluster.controller(DeleteTopics, request, { timeoutMs: timeoutMs + 5_000 })
+  const known = (name: string) => ids.get(name) ?? NO_UUID
+  const topics = names.map((name) => (known(name) === NO_UUID ? { name } : { name: null, topicId: known(name) }))
+  const response = await cluster.controller(DeleteTopics, { topics, topicNames: [...names], timeoutMs }, { timeoutMs: timeoutMs + 5_000 })
+  const nameOf = (topicId: string) => names.find((name) => topicId !== NO_UUID && known(name) === topicId) ?? ''
   return complete(
     names,
-    response.responses.map((topic) => [topic.name ?? '', resultOf(topic.errorCode, topic.errorMessage, undefined)]),
+    response.responses.map((topic) => [topic.name ?? nameOf(topic.topicId), resultOf(topic.errorCode, topic.errorMessage, undefined)]),
   )
 }
 

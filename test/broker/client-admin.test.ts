@@ -58,7 +58,12 @@ describe.each(['4.4.0', '3.9.1'])('Kafka %s', (version) => {
       ]),
     )
     expect(errorsIn(grown.values())).toEqual(['ok', 'UNKNOWN_TOPIC_OR_PARTITION'])
-    expect(errorsIn((await deleteTopics(cluster, ['nope', 'a'])).values())).toEqual(['UNKNOWN_TOPIC_OR_PARTITION', 'ok'])
+    const known = (await cluster.topics(['a'])).get('a')!.topicId
+    const byId = async (topicId: string) => errorsIn((await deleteTopics(cluster, ['a'], { ids: new Map([['a', topicId]]) })).values())
+    expect(await byId('11111111-1111-4111-8111-111111111111')).toEqual(['UNKNOWN_TOPIC_ID'])
+    expect(await byId(known)).toEqual(['ok'])
+    expect(errorsIn((await createTopics(cluster, [{ name: 'd' }])).values())).toEqual(['ok'])
+    expect(errorsIn((await deleteTopics(cluster, ['nope', 'd'])).values())).toEqual(['UNKNOWN_TOPIC_OR_PARTITION', 'ok'])
     await expect.poll(async () => (await cluster.topics()).has('a')).toBe(false)
   })
 
