@@ -1,5 +1,12 @@
 import { formatReplicas } from '../mirror/throttles.js'
-import type { MirrorListing, MirrorPartition, PartitionState, RemovedPartition, ThrottleDescription } from '../service/types.js'
+import type {
+  MirrorListing,
+  MirrorPartition,
+  PartitionState,
+  RecoveredPartition,
+  RemovedPartition,
+  ThrottleDescription,
+} from '../service/types.js'
 import type { Colour, Column } from './table.js'
 
 /** `[a, b]`, as the KIP prints lists. */
@@ -37,9 +44,16 @@ export const describeColumns: readonly Column<MirrorPartition>[] = [
   { header: 'OWNER', value: (row) => row.owner, wide: true },
   { header: 'FILL', value: (row) => row.fillMode, wide: true },
   { header: 'HELD', value: (row) => heldText(row.held), wide: true },
+  { header: 'LOST', value: (row) => (row.lostOffsets === 0n ? undefined : row.lostOffsets), wide: true },
+  { header: 'OPEN-PRODUCER', value: (row) => row.openTransaction?.producerId, wide: true },
   { header: 'SINCE', value: (row) => isoTime(row.errorSince ?? row.since), wide: true },
-  { header: 'ERROR', value: (row) => row.error, wide: true, sentence: true },
+  { header: 'ERROR', value: (row) => row.error ?? waitingText(row), wide: true, sentence: true },
 ]
+
+/** Not an error, but what keeps a partition where it is all the same. */
+const waitingText = ({ openTransaction: open }: MirrorPartition) =>
+  open &&
+  `waits at offset ${open.firstOffset} for the open transaction of producer ${open.producerId} on the source, last written to at ${isoTime(open.lastWriteAt)}`
 
 /** `retention.ms=604800000,cleanup.policy=compact`; a key alone goes back to the broker's default. */
 function heldText(held: MirrorPartition['held']): string | undefined {
@@ -55,8 +69,39 @@ export const failedColumns: readonly Column<MirrorPartition>[] = [
   { header: 'ERROR', value: (row) => row.error, sentence: true, colour: () => 'red' },
 ]
 
-/** What keeps partitions from progressing, a line per mirror and reason: columns have no room for it. */
-export function troubleLines(partitions: readonly MirrorPartition[]): string[] {
+/** What keeps partitions from progressing and what they lack, a line per mirror and reason: columns have no room for it. */
+export function troubleLines(partitions: readonly MirrorPartition[], now = Date.now()): string[] {
+  return [...errorLines(partitions), ...waitingLines(partitions, now), ...lossLines(partitions)]
+}
+
+/** A transaction may span many partitions: a line per mirror and producer. */
+function waitingLines(partitions: readonly MirrorPartition[], now: number): string[] {
+  const groups = new Map<string, { names: string[]; lastWriteAt: number; mirror: string; producerId: bigint }>()
+  for (const { mirror, topic, partition, openTransaction: open } of partitions) {
+    if (open === undefined) continue
+    const key = `${mirror}\n${open.producerId}`
+    const group = groups.get(key) ?? { names: [], lastWriteAt: open.lastWriteAt, mirror, producerId: open.producerId }
+    group.names.push(`${topic}-${partition} at offset ${open.firstOffset}`)
+    groups.set(key, { ...group, lastWriteAt: Math.max(group.lastWriteAt, open.lastWriteAt) })
+  }
+  return [...groups.values()].map(({ mirror, producerId, names, lastWriteAt }) => {
+    const waiting = names.length > 1 ? `and ${names.length - 1} more wait` : 'waits'
+    const quiet = Math.max(0, Math.round((now - lastWriteAt) / 1_000))
+    return `mirror ${mirror}: ${names[0]} ${waiting} for the open transaction of producer ${producerId} on the source, last written to ${quiet} s ago`
+  })
+}
+
+function lossLines(partitions: readonly MirrorPartition[]): string[] {
+  const mirrors = [...new Set(partitions.map(({ mirror }) => mirror))]
+  return mirrors.flatMap((mirror) => {
+    const lacking = partitions.filter((row) => row.mirror === mirror && row.lostOffsets > 0n)
+    if (lacking.length === 0) return []
+    const total = lacking.reduce((sum, { lostOffsets }) => sum + lostOffsets, 0n)
+    return [`mirror ${mirror}: ${lacking.length} partition(s) lack ${total} offset(s) the source no longer had (-o wide, --json)`]
+  })
+}
+
+function errorLines(partitions: readonly MirrorPartition[]): string[] {
   const groups = new Map<string, { count: number; since: number | undefined; mirror: string; error: string }>()
   for (const { mirror, error, errorSince } of partitions) {
     if (!error) continue
@@ -72,7 +117,12 @@ export function troubleLines(partitions: readonly MirrorPartition[]): string[] {
 }
 
 /** A partition as JSON: times as ISO 8601, everything else as it is. */
-export const partitionJson = (row: MirrorPartition) => ({ ...row, since: isoTime(row.since), errorSince: isoTime(row.errorSince) })
+export const partitionJson = (row: MirrorPartition) => ({
+  ...row,
+  since: isoTime(row.since),
+  errorSince: isoTime(row.errorSince),
+  openTransaction: row.openTransaction && { ...row.openTransaction, lastWriteAt: isoTime(row.openTransaction.lastWriteAt) },
+})
 
 export type LossRow = RemovedPartition & { readonly mirror: string; readonly topic: string }
 
@@ -89,6 +139,30 @@ export const lossColumns: readonly Column<LossRow>[] = [
 export function lossRows(topic: { mirror: string; topic: string; partitions: readonly RemovedPartition[] }): LossRow[] {
   return topic.partitions.map((partition) => ({ mirror: topic.mirror, topic: topic.topic, ...partition }))
 }
+
+const rangeText = (range: { readonly from: bigint; readonly to: bigint } | undefined) => range && `${range.from}-${range.to}`
+
+/** What is wrong with partitions, and what is done about it. */
+export const recoveryColumns: readonly Column<RecoveredPartition>[] = [
+  { header: 'MIRROR', value: (row) => row.mirror },
+  { header: 'TOPIC', value: (row) => row.topic },
+  { header: 'PARTITION', value: (row) => row.partition },
+  { header: 'PROBLEM', value: (row) => row.problem, colour: () => 'red' },
+  { header: 'WANTED', value: (row) => row.wanted },
+  { header: 'AVAILABLE', value: (row) => row.available },
+  { header: 'LOST', value: (row) => rangeText(row.lost) },
+  { header: 'DIFFERS-FROM', value: (row) => row.differsFrom },
+  { header: 'OFFSETS', value: (row) => row.divergedOffsets },
+  { header: 'RECORDS', value: (row) => (row.divergedRecordsComplete ? row.divergedRecords : `${row.divergedRecords ?? 0}+`) },
+  { header: 'ACTION', value: (row) => row.action },
+  { header: 'NEEDS', value: (row) => NEEDED[row.needs ?? 'nothing'] },
+  { header: 'STATE', value: (row) => row.state, wide: true },
+  { header: 'SOURCE-OFFSET', value: (row) => row.sourceOffset, wide: true },
+  { header: 'EXPLANATION', value: (row) => row.explanation, sentence: true },
+]
+
+/** The option without which a partition stays as it is. */
+export const NEEDED = { 'on-gap': '--on-gap=record', 'on-divergence': '--on-divergence=reseed', nothing: undefined } as const
 
 export interface AddedRow {
   readonly topic: string

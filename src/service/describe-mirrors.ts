@@ -1,5 +1,6 @@
 import { listOffsets, type OffsetPoint } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
+import { type OpenTransaction, openTransactions, waitsForTransaction } from '../engine/open-transactions.js'
 import { failure } from '../mirror/errors.js'
 import { parsePattern } from '../mirror/filters.js'
 import { isActive } from '../mirror/fold.js'
@@ -26,6 +27,13 @@ interface Shown {
 
 /** topic/partition → offset, for what is known. */
 type Offsets = ReadonlyMap<string, bigint>
+
+/** What the source says. */
+interface SourceView {
+  readonly ends: Offsets
+  readonly stable: Offsets
+  readonly transactions: ReadonlyMap<string, OpenTransaction>
+}
 
 const NONE: Offsets = new Map()
 
@@ -59,6 +67,7 @@ export async function describeMirrors(
     warnIfNobodyRuns(context.destination, shown, timeoutMs, warnings),
   ])
   const bySource = new Map(mirrors.map((mirror, i) => [mirror.name, sources[i]!]))
+  warnings.push(...unfinishedReseeds(mirrors))
   const partitions = shown.map((one) => rowOf(one, destination, bySource.get(one.mirror.name)!))
   return {
     mirrors: mirrors.map((mirror) => ({ ...listingOf(mirror), configs: withoutSecrets(mirror.configs) })),
@@ -87,11 +96,7 @@ function checkTopics(mirrors: readonly Mirror[], options: DescribeMirrorsOptions
   }
 }
 
-function rowOf(
-  { mirror, topic, spec, partition }: Shown,
-  destination: Offsets,
-  source: { ends: Offsets; stable: Offsets },
-): MirrorPartition {
+function rowOf({ mirror, topic, spec, partition }: Shown, destination: Offsets, source: SourceView): MirrorPartition {
   const known = mirror.statuses.get(topic)?.get(partition)
   // A status of an earlier addition of the topic says nothing about this one.
   const status = known?.addedAt === spec.addedAt ? known : undefined
@@ -100,6 +105,8 @@ function rowOf(
   const removedAt = mirror.results.get(topic)?.partitions.find((one) => one.partition === partition)?.logEndOffset
   const sourceOffset = source.ends.get(key)
   const destinationOffset = active ? destination.get(key) : removedAt
+  const lastStableOffset = source.stable.get(key)
+  const waits = active && waitsForTransaction({ sourceHighWatermark: sourceOffset, lastStableOffset, logEndOffset: destinationOffset })
   const bothKnown = active && sourceOffset !== undefined && destinationOffset !== undefined
   return {
     mirror: mirror.name,
@@ -111,13 +118,16 @@ function rowOf(
     lag: bothKnown ? (sourceOffset > destinationOffset ? sourceOffset - destinationOffset : 0n) : undefined,
     state: stateOf(spec, status),
     since: status?.since,
-    lastStableOffset: source.stable.get(key),
+    lastStableOffset,
     owner: status?.owner,
     error: status?.error?.message,
     retries: status?.error?.retries ?? 0,
     errorSince: status?.error?.at,
     fillMode: status?.fillMode,
     held: spec.held,
+    lostRanges: status?.lostRanges ?? [],
+    lostOffsets: (status?.lostRanges ?? []).reduce((sum, { from, to }) => sum + to - from + 1n, 0n),
+    openTransaction: waits ? source.transactions.get(key) : undefined,
   }
 }
 
@@ -144,23 +154,33 @@ async function destinationOffsets(cluster: Cluster, shown: readonly Shown[], tim
   return (await within(timeoutMs, offsetsOf(cluster, active, 'latest'), told)) ?? NONE
 }
 
-async function sourceOffsets(
-  mirror: Mirror,
-  shown: readonly Shown[],
-  timeoutMs: number,
-  warnings: string[],
-): Promise<{ ends: Offsets; stable: Offsets }> {
-  const nothing = { ends: NONE, stable: NONE }
+async function sourceOffsets(mirror: Mirror, shown: readonly Shown[], timeoutMs: number, warnings: string[]): Promise<SourceView> {
+  const nothing = { ends: NONE, stable: NONE, transactions: new Map() }
   const active = shown.filter(({ spec }) => isActive(spec))
   if (active.length === 0) return nothing
   const asked = withSource({ mirror: mirror.name, configs: mirror.configs }, async (source) => {
     await checkedClusterId(source, mirror.name, mirror.spec.sourceClusterId)
     const [ends, stable] = await Promise.all([offsetsOf(source, active, 'latest'), offsetsOf(source, active, 'lastStable')])
-    return { ends, stable }
+    const isHeld = ({ topic, partition }: Shown) => (stable.get(`${topic}/${partition}`) ?? 0n) < (ends.get(`${topic}/${partition}`) ?? 0n)
+    const transactions = await openTransactions(source, active.filter(isHeld))
+    return { ends, stable, transactions }
   })
   const told = (error: unknown) =>
     warnings.push(`mirror ${mirror.name}: source offsets are unknown: ${error instanceof Error ? error.message : error}`)
   return (await within(timeoutMs, asked, told)) ?? nothing
+}
+
+/** Somebody may be at it just now; if not, the topic waits for it to be finished. */
+function unfinishedReseeds(mirrors: readonly Mirror[]): string[] {
+  return mirrors.flatMap(({ name, topics }) =>
+    [...topics].flatMap(([topic, { reseed }]) => {
+      if (reseed === undefined) return []
+      const command = `kafka-mirrors recover --mirror ${name} --topic ${topic} --on-divergence reseed --yes`
+      return [
+        `topic ${topic} of mirror ${name} is being copied again since ${new Date(reseed.at).toISOString()}; if that was interrupted: ${command}`,
+      ]
+    }),
+  )
 }
 
 async function warnIfNobodyRuns(destination: Cluster, shown: readonly Shown[], timeoutMs: number, warnings: string[]): Promise<void> {

@@ -1,9 +1,10 @@
+import type { OpenTransaction } from '../engine/open-transactions.js'
 import type { MirrorError } from '../mirror/errors.js'
 import type { PartitionState } from '../mirror/partition-states.js'
 import type { ThrottledReplica } from '../mirror/throttles.js'
 
 export type * from './verify/types.js'
-export type { PartitionState, ThrottledReplica }
+export type { OpenTransaction, PartitionState, ThrottledReplica }
 
 /**
  * Options and plain-data results of every use case. Names follow the Admin methods of KIP-1279. Offsets are `bigint`,
@@ -106,6 +107,82 @@ export interface DeleteMirrorResult {
   readonly warnings: readonly string[]
 }
 
+// ---- recover
+
+export interface RecoverMirrorOptions {
+  /** Names or whole-name regexes over the mirror's topics; default all. Partitions of topics named literally are compared even if they did not fail. */
+  readonly topics?: readonly string[]
+  /** Partition numbers; default all. */
+  readonly partitions?: readonly number[]
+  /** `record`: go on without what the source no longer has. */
+  readonly onGap?: 'record'
+  /** `reseed`: copy topics whose data differs from the source's again from the start. */
+  readonly onDivergence?: 'reseed'
+  /** With `reseed`: throw away what differs instead of keeping it in `<topic>.diverged-<time>`. */
+  readonly discardDiverged?: boolean
+  /** Show what is wrong and what would be done, change nothing. */
+  readonly dryRun?: boolean
+  /** How long to wait for runners to let go of a topic before fencing; default is their session timeout plus 5 s. */
+  readonly confirmationTimeoutMs?: number
+}
+
+export interface RecoveredPartition {
+  readonly mirror: string
+  readonly topic: string
+  readonly partition: number
+  readonly state: PartitionState
+  /** What its runner last said. */
+  readonly error: string | undefined
+  /**
+   * `gap`: the source no longer has what is to be copied next; `divergence`: the destination holds something else than the source;
+   * `…-recreated`, `…-missing`: the topic on that side; `unfinished`: a reseed that was interrupted; `other`: a failure that both
+   * logs do not explain; `unknown`: they could not be looked at.
+   */
+  readonly problem:
+    | 'gap'
+    | 'divergence'
+    | 'source-recreated'
+    | 'source-missing'
+    | 'destination-recreated'
+    | 'destination-missing'
+    | 'unfinished'
+    | 'other'
+    | 'unknown'
+  /** First offset that is to be copied: the destination's log end. */
+  readonly wanted: bigint | undefined
+  /** First offset the source can give. */
+  readonly available: bigint | undefined
+  /** The source's high watermark. */
+  readonly sourceOffset: bigint | undefined
+  /** Offsets the source no longer has, both ends included. */
+  readonly lost: { readonly from: bigint; readonly to: bigint } | undefined
+  /** First offset at which the destination differs from the source. */
+  readonly differsFrom: bigint | undefined
+  /** Offsets and visible records the destination has from there on. */
+  readonly divergedOffsets: bigint | undefined
+  readonly divergedRecords: number | undefined
+  /** False where counting was given up: there are at least so many records. */
+  readonly divergedRecordsComplete: boolean
+  /** What is done (or would be, with `dryRun`). */
+  readonly action: 'retry' | 'record-gap' | 'reseed' | 'none'
+  /** The option without which the partition stays as it is. */
+  readonly needs: 'on-gap' | 'on-divergence' | undefined
+  /** One sentence about both. */
+  readonly explanation: string
+}
+
+export interface RecoveredTopic {
+  readonly partitions: readonly RecoveredPartition[]
+  /** Where what differed was kept, and how many records; undefined when nothing was, and with `dryRun`. */
+  readonly kept: { readonly topic: string; readonly records: number } | undefined
+}
+
+export interface RecoverMirrorResult {
+  /** Only topics with something to recover. */
+  readonly topics: readonly TopicResult<RecoveredTopic>[]
+  readonly warnings: readonly string[]
+}
+
 // ---- alter
 
 export interface AlterMirrorChanges {
@@ -179,6 +256,12 @@ export interface MirrorPartition {
   readonly fillMode: 'markers' | 'transactions' | undefined
   /** Settings held back until failover: key → value to be applied then, null for the broker's default. */
   readonly held: Readonly<Record<string, string | null>>
+  /** Ranges of offsets the source no longer had and that were recorded as gaps, both ends included. */
+  readonly lostRanges: readonly { readonly from: bigint; readonly to: bigint }[]
+  /** How many offsets those are. */
+  readonly lostOffsets: bigint
+  /** The transaction on the source for whose end the partition waits: all below its first offset is copied. */
+  readonly openTransaction: OpenTransaction | undefined
 }
 
 export interface MirrorDescription extends MirrorListing {
