@@ -12,6 +12,7 @@ export const VERBS: readonly Verb[] = [
   { name: 'remove', aliases: ['stop'] },
   { name: 'delete', aliases: [] },
   { name: 'alter', aliases: [] },
+  { name: 'recover', aliases: [] },
   { name: 'throttle', aliases: [] },
   { name: 'verify', aliases: [] },
   { name: 'run', aliases: [] },

@@ -37,7 +37,15 @@ export function checkNotTaken(state: MirrorState, mirror: string, topic: string)
   if (owner !== undefined && owner !== mirror) {
     throw failure('TOPIC_ALREADY_MIRRORED', `topic ${topic} is already mirrored by mirror ${owner}`, `Remove it from ${owner} first.`)
   }
-  if (state.mirror(mirror)?.topics.get(topic)?.desired === 'STOPPING') {
+  const spec = state.mirror(mirror)?.topics.get(topic)
+  if (spec?.reseed !== undefined) {
+    throw failure(
+      'TOPIC_ALREADY_MIRRORED',
+      `topic ${topic} is being copied again by mirror ${mirror}`,
+      'Run recover again to finish that first.',
+    )
+  }
+  if (spec?.desired === 'STOPPING') {
     throw failure(
       'TOPIC_ALREADY_MIRRORED',
       `topic ${topic} is being removed from mirror ${mirror}`,

@@ -4,6 +4,7 @@ import { checkName } from '../mirror/names.js'
 import { SHARDS, shardOf } from '../mirror/shards.js'
 import { byName, type ServiceContext } from './context.js'
 import { about, DESTINATION } from './failures.js'
+import { eraseRecoveries } from './release-topic.js'
 import { removeAll } from './remove-topics.js'
 import { erase, type Mirror, mustExist } from './state-store.js'
 import type { DeleteMirrorResult, RemoveTopicsFromMirrorOptions } from './types.js'
@@ -34,6 +35,7 @@ async function eraseSpec({ store }: ServiceContext, name: string): Promise<void>
     }
     const records = [
       ...[...mirror.topics.keys()].map((topic) => erase({ kind: 'topic', mirror: name, topic })),
+      ...[...mirror.recoveries.keys()].flatMap((topic) => eraseRecoveries(mirror, topic)),
       ...[...mirror.results.keys()].map((topic) => erase({ kind: 'result', mirror: name, topic })),
       ...[...mirror.patterns].map((pattern) => erase({ kind: 'pattern', mirror: name, pattern })),
       ...[...mirror.configs.keys()].map((key) => erase({ kind: 'config', mirror: name, key })),

@@ -6,6 +6,7 @@ import { type HeldSettings, holdSettings } from '../mirror/held.js'
 import type { PartitionProducer } from '../mirror/state.js'
 import { STATE_TOPIC } from '../mirror/state-topic.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
+import { NO_UUID } from '../protocol/schema.js'
 import { about, DESTINATION, isMissingRight } from './failures.js'
 import { refuseMissingRights } from './rights.js'
 import { applyTopicSettings, destinationDefaults, readTopicConfigs, refusalWarnings } from './topic-settings.js'
@@ -32,6 +33,8 @@ export interface Preparation {
   readonly replicationFactor: number | undefined
   /** `mirror.topic.properties.exclude`. */
   readonly excludedSettings: readonly string[]
+  /** What a topic that is created again had of its own, held settings left out: it keeps them. */
+  readonly ownSettings?: ReadonlyMap<string, string>
 }
 
 /** Creates the topic complete, or takes in the one that is there: settings, partitions, producer ids. Throws MirrorError. */
@@ -44,34 +47,43 @@ export async function prepareTopic(preparation: Preparation): Promise<PreparedTo
       readTopicConfigs(source, there.name),
       destinationDefaults(destination, STATE_TOPIC),
     ])
-    const local = here === undefined ? undefined : (await readTopicConfigs(destination, there.name)).overrides
+    const local = here === undefined ? preparation.ownSettings : (await readTopicConfigs(destination, there.name)).overrides
     const settings = holdSettings(sourceConfigs, defaults, preparation.excludedSettings, local)
     // First, since a broker without producer ids (a preview of KRaft) can be no destination at all.
     const producers = await allocate(destination, partitions)
-    const warnings = here === undefined ? await create(preparation, settings) : await takeIn(preparation, here, settings)
-    const topicId = await appeared(destination, there.name, partitions)
+    const { warnings, id } =
+      here === undefined ? await create(preparation, settings) : { warnings: await takeIn(preparation, here, settings), id: here.topicId }
+    const topicId = await appeared(destination, there.name, partitions, id)
     return { topicId, held: settings.held, producers, warnings }
   })
 }
 
-async function create({ destination, there, replicationFactor }: Preparation, settings: HeldSettings): Promise<string[]> {
+interface Created {
+  readonly id: string
+  readonly warnings: string[]
+}
+
+async function create(preparation: Preparation, settings: HeldSettings): Promise<Created> {
+  const { destination, there, replicationFactor, ownSettings = new Map() } = preparation
+  const configs = new Map([...ownSettings, ...settings.apply])
   const topic = { name: there.name, partitions: there.partitions.length, ...(replicationFactor === undefined ? {} : { replicationFactor }) }
-  const complete = await tryCreate(destination, { ...topic, configs: settings.apply })
-  if (complete === undefined) return []
+  const complete = await tryCreate(destination, { ...topic, configs })
+  if (!(complete instanceof KafkaError)) return { id: complete, warnings: [] }
   if (isMissingRight(complete)) refuseMissingRights([{ side: 'destination', operation: 'CREATE', resource: `topic ${there.name}` }])
   if (complete.code !== Errors.INVALID_CONFIG && complete.code !== Errors.POLICY_VIOLATION) throw complete
   // Some setting of the source means nothing here. What old data needs comes first, the rest one by one.
   const needed = new Map([...settings.apply].filter(([key]) => Object.hasOwn(settings.held, key)))
   const reduced = await tryCreate(destination, { ...topic, configs: needed })
-  if (reduced !== undefined) throw reduced
-  await appeared(destination, there.name, topic.partitions)
-  const rest = new Map([...settings.apply].filter(([key]) => !needed.has(key)))
-  return refusalWarnings(there.name, await applyTopicSettings(destination, there.name, rest))
+  if (reduced instanceof KafkaError) throw reduced
+  await appeared(destination, there.name, topic.partitions, reduced)
+  const rest = new Map([...configs].filter(([key]) => !needed.has(key)))
+  return { id: reduced, warnings: refusalWarnings(there.name, await applyTopicSettings(destination, there.name, rest)) }
 }
 
-async function tryCreate(destination: Cluster, topic: Parameters<typeof createTopics>[1][number]): Promise<KafkaError | undefined> {
+/** The new topic's id. */
+async function tryCreate(destination: Cluster, topic: Parameters<typeof createTopics>[1][number]): Promise<KafkaError | string> {
   const result = (await createTopics(destination, [topic])).get(topic.name)!
-  if (result.ok) return undefined
+  if (result.ok) return result.value.topicId
   if (!(result.error instanceof KafkaError)) throw result.error
   return result.error
 }
@@ -86,12 +98,13 @@ async function takeIn({ destination, there }: Preparation, here: TopicMetadata, 
   return refusalWarnings(there.name, applied)
 }
 
-/** The topic's id once every partition has a leader. */
-async function appeared(destination: Cluster, topic: string, partitions: number): Promise<string> {
+/** The topic's id once every partition has a leader; of a topic with this very id, unless brokers have none or don't tell. */
+async function appeared(destination: Cluster, topic: string, partitions: number, id: string): Promise<string> {
   const deadline = Date.now() + APPEARS_WITHIN_MS
   for (;;) {
     const found = (await destination.topics([topic])).get(topic)
-    if (found?.errorCode === 0 && found.partitions.length === partitions && found.partitions.every(({ leader }) => leader >= 0)) {
+    const isIt = id === NO_UUID || found?.topicId === id
+    if (found?.errorCode === 0 && isIt && found.partitions.length === partitions && found.partitions.every(({ leader }) => leader >= 0)) {
       return found.topicId
     }
     if (Date.now() > deadline) throw failure('TIMEOUT', `topic ${topic} has no leaders after ${APPEARS_WITHIN_MS / 1000} s`)

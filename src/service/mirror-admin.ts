@@ -8,6 +8,7 @@ import { deleteMirror } from './delete-mirror.js'
 import { describeMirrors } from './describe-mirrors.js'
 import { DESTINATION, toMirrorError } from './failures.js'
 import { listMirrors } from './list-mirrors.js'
+import { recoverMirror } from './recovery/recover-mirror.js'
 import { removeTopicsFromMirror } from './remove-topics.js'
 import { StateStore } from './state-store.js'
 import { describeThrottles, setThrottle } from './throttle.js'
@@ -26,6 +27,8 @@ import type {
   DescribeThrottlesResult,
   ListMirrorsOptions,
   ListMirrorsResult,
+  RecoverMirrorOptions,
+  RecoverMirrorResult,
   RemoveTopicsFromMirrorOptions,
   RemoveTopicsFromMirrorResult,
   TextMap,
@@ -90,6 +93,14 @@ export class MirrorAdmin {
     return deleteMirror(this.context, name, options)
   }
 
+  /**
+   * Looks at what has failed, and at both logs, and says per partition what is wrong and what helps. Without options runners are made to
+   * try again at once; `onGap` and `onDivergence` allow what loses data or replaces it. Safe to repeat after an interruption.
+   */
+  recoverMirror(name: string, options: RecoverMirrorOptions = {}): Promise<RecoverMirrorResult> {
+    return recoverMirror(this.context, name, options)
+  }
+
   alterMirror(name: string, changes: AlterMirrorChanges, options: AlterMirrorOptions = {}): Promise<AlterMirrorResult> {
     return alterMirror(this.context, name, changes, options)
   }
@@ -112,8 +123,11 @@ export class MirrorAdmin {
     return describeThrottles(this.context, options)
   }
 
-  /** Resolves when every partition of these topics is MIRRORING; rejects with TIMEOUT naming those that are not, and why. */
-  waitForMirroring(mirror: string, topics: Iterable<string>, timeoutMs: number): Promise<void> {
+  /**
+   * Resolves when every partition of these topics (or only those given per topic) is MIRRORING; rejects with TIMEOUT naming
+   * those that are not, and why.
+   */
+  waitForMirroring(mirror: string, topics: Iterable<string> | ReadonlyMap<string, readonly number[]>, timeoutMs: number): Promise<void> {
     return waitForMirroring(this.context, mirror, topics, timeoutMs)
   }
 

@@ -1,4 +1,5 @@
 import { listOffsets } from '../client/admin.js'
+import type { KeyedRecord } from '../client/keyed-log.js'
 import { type ActiveTopic, isActive, type MirrorState } from '../mirror/fold.js'
 import { releaseSettings } from '../mirror/held.js'
 import type { PartitionStatus, RemovalResult } from '../mirror/state.js'
@@ -8,7 +9,7 @@ import type { ServiceContext } from './context.js'
 import { about, DESTINATION } from './failures.js'
 import { endTransactions, type Fence, fencePartition } from './fence.js'
 import { liveRunners } from './runners.js'
-import { mustExist, put } from './state-store.js'
+import { erase, type Mirror, mustExist, put } from './state-store.js'
 import { watchState } from './state-watch.js'
 import { applyTopicSettings, refusalWarnings } from './topic-settings.js'
 
@@ -47,14 +48,20 @@ function statusOf(state: MirrorState, mirror: string, topic: string, spec: Activ
 
 const confirmed = (status: PartitionStatus | undefined): boolean => status?.state === 'STOPPED'
 
-/** Fences what nobody confirmed, gives the topic its real settings, and records the outcome. Safe to repeat. */
-export async function finishRemoval(
+/** What became of whoever copied a topic; the log ends are those before fence markers. */
+export interface ShutOut {
+  readonly how: RemovalResult['how']
+  readonly partitions: RemovalResult['partitions']
+}
+
+/** Fences every partition whose owner did not confirm. Safe to repeat. Throws KafkaError, ConnectionError, MirrorError. */
+export async function shutOut(
   context: ServiceContext,
   state: MirrorState,
   name: string,
   { topic, spec }: Leaving,
   warnings: string[],
-): Promise<RemovalResult> {
+): Promise<ShutOut> {
   const fences = await Promise.all(
     partitionsOf(spec).map(async (partition) => {
       const status = statusOf(state, name, topic, spec, partition)
@@ -69,24 +76,43 @@ export async function finishRemoval(
   if (how === 'unfenced' && fences.some(({ fence }) => fence.logEndOffset !== undefined)) {
     warnings.push(`topic ${topic}: a runner that still copies could not be shut out, for want of ALTER on the cluster of the destination`)
   }
-  const settings = await applyTopicSettings(context.destination, topic, releaseSettings(spec.held))
-  warnings.push(...refusalWarnings(topic, settings))
-  if (!settings.exists) warnings.push(`topic ${topic} is not on the destination any more`)
   const partitions = fences.flatMap(({ partition, fence }) =>
     fence.logEndOffset === undefined ? [] : [{ partition, logEndOffset: fence.logEndOffset }],
   )
+  return { how, partitions }
+}
+
+/** Fences what nobody confirmed, gives the topic its real settings, and records the outcome. Safe to repeat. */
+export async function finishRemoval(
+  context: ServiceContext,
+  state: MirrorState,
+  name: string,
+  leaving: Leaving,
+  warnings: string[],
+): Promise<RemovalResult> {
+  const { topic, spec } = leaving
+  const { how, partitions } = await shutOut(context, state, name, leaving, warnings)
+  const settings = await applyTopicSettings(context.destination, topic, releaseSettings(spec.held))
+  warnings.push(...refusalWarnings(topic, settings))
+  if (!settings.exists) warnings.push(`topic ${topic} is not on the destination any more`)
   const result: RemovalResult = { how, at: context.now(), partitions }
   await context.store.update((latest) => {
-    const now = mustExist(latest, name).topics.get(topic)
+    const mirror = mustExist(latest, name)
+    const now = mirror.topics.get(topic)
     if (!isActive(now) || now.addedAt !== spec.addedAt) return { records: [], result: undefined }
     const records = [
       put({ kind: 'result', mirror: name, topic }, result),
-      put({ kind: 'topic', mirror: name, topic }, { ...now, desired: 'STOPPED', held: {} }),
+      put({ kind: 'topic', mirror: name, topic }, { ...now, desired: 'STOPPED', held: {}, reseed: undefined }),
+      ...eraseRecoveries(mirror, topic),
     ]
     return { records, result: undefined }
   })
   return result
 }
+
+/** Wishes for partitions of a topic that is not what it was. */
+export const eraseRecoveries = (mirror: Mirror, topic: string): KeyedRecord[] =>
+  [...(mirror.recoveries.get(topic)?.keys() ?? [])].map((partition) => erase({ kind: 'recovery', mirror: mirror.name, topic, partition }))
 
 interface LetGo extends Omit<Fence, 'how'> {
   readonly how: Fence['how'] | 'confirmed'

@@ -10,10 +10,10 @@ import { watchState } from './state-watch.js'
 export async function waitForMirroring(
   { destination, store }: ServiceContext,
   name: string,
-  topics: Iterable<string>,
+  topics: Iterable<string> | ReadonlyMap<string, readonly number[]>,
   timeoutMs: number,
 ): Promise<void> {
-  const wanted = [...topics]
+  const wanted: Wanted = topics instanceof Map ? topics : new Map([...(topics as Iterable<string>)].map((topic) => [topic, undefined]))
   mustExist(await store.read(), name)
   const done = (state: MirrorState) => laggards(state, name, wanted).length === 0
   const state = await about(DESTINATION, undefined, () => watchState(destination, done, { timeoutMs }))
@@ -27,12 +27,15 @@ export async function waitForMirroring(
   )
 }
 
+/** topic → partitions, undefined for all */
+type Wanted = ReadonlyMap<string, readonly number[] | undefined>
+
 /** A phrase for each partition that is not mirroring yet. */
-function laggards(state: MirrorState, name: string, topics: readonly string[]): string[] {
-  return topics.flatMap((topic) => {
+function laggards(state: MirrorState, name: string, wanted: Wanted): string[] {
+  return [...wanted].flatMap(([topic, partitions]) => {
     const spec = state.mirror(name)?.topics.get(topic)
     if (!isActive(spec)) return [`topic ${topic} is not in mirror ${name}`]
-    return Array.from({ length: spec.partitions }, (_, partition) => partition).flatMap((partition) => {
+    return (partitions ?? Array.from({ length: spec.partitions }, (_, partition) => partition)).flatMap((partition) => {
       const known = state.status(name, topic, partition)
       const status = known?.addedAt === spec.addedAt ? known : undefined
       if (status?.state === 'MIRRORING') return []

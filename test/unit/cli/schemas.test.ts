@@ -6,6 +6,7 @@ import Create from '../../../commands/create.js'
 import Delete from '../../../commands/delete.js'
 import Describe from '../../../commands/describe.js'
 import List from '../../../commands/list.js'
+import Recover from '../../../commands/recover.js'
 import Remove from '../../../commands/remove.js'
 import Throttle from '../../../commands/throttle.js'
 import Verify from '../../../commands/verify.js'
@@ -23,6 +24,46 @@ const partitions = [
   { partition: 1, destinationOffset: undefined, sourceOffset: undefined, lost: undefined },
 ]
 const gone = { topic: 'a', mirror: 'm', ok: true, how: 'fenced', partitions } as const
+const recovered = [
+  {
+    mirror: 'm',
+    topic: 'a',
+    partition: 0,
+    state: 'FAILED',
+    error: 'e',
+    problem: 'gap',
+    wanted: 1n,
+    available: beyond,
+    sourceOffset: beyond,
+    lost: { from: 1n, to: beyond },
+    differsFrom: 1n,
+    divergedOffsets: 2n,
+    divergedRecords: 2,
+    divergedRecordsComplete: false,
+    action: 'none',
+    needs: 'on-gap',
+    explanation: 'x',
+  },
+  {
+    mirror: 'm',
+    topic: 'a',
+    partition: 1,
+    state: 'LOG_ALIGNMENT',
+    error: undefined,
+    problem: 'unknown',
+    wanted: undefined,
+    available: undefined,
+    sourceOffset: undefined,
+    lost: undefined,
+    differsFrom: undefined,
+    divergedOffsets: undefined,
+    divergedRecords: undefined,
+    divergedRecordsComplete: true,
+    action: 'retry',
+    needs: undefined,
+    explanation: 'x',
+  },
+] as const
 const listing = { mirror: 'm', topics: 1, sourceBootstrap: ':9092', sourceClusterId: undefined }
 
 const compared = {
@@ -103,6 +144,9 @@ const admin = {
         errorSince: 2,
         fillMode: 'markers',
         held: { k: 'v', n: null },
+        lostRanges: [{ from: 1n, to: beyond }],
+        lostOffsets: beyond,
+        openTransaction: { producerId: beyond, firstOffset: 3n, lastWriteAt: 5 },
       },
       {
         mirror: 'm',
@@ -120,9 +164,16 @@ const admin = {
         errorSince: undefined,
         fillMode: undefined,
         held: {},
+        lostRanges: [],
+        lostOffsets: 0n,
+        openTransaction: undefined,
       },
     ],
     warnings: ['on stderr, not in the JSON'],
+  }),
+  recoverMirror: async () => ({
+    topics: [{ topic: 'a', mirror: 'm', ok: true, partitions: recovered, kept: { topic: 'a.diverged', records: 3 } }, bad],
+    warnings: [],
   }),
   verifyMirror: async () => verified,
   setThrottle: async () => {},
@@ -146,6 +197,8 @@ const CASES: [name: string, verb: CommandClass, words: string[]][] = [
   ['describe', Describe, ['--failed']],
   ['remove', Remove, ['--mirror', 'm', '--topic', 'a']],
   ['remove', Remove, ['--mirror', 'm', '--topic', 'a', '--dry-run']],
+  ['recover', Recover, ['--mirror', 'm']],
+  ['recover', Recover, ['--mirror', 'm', '--dry-run']],
   ['delete', Delete, ['--mirror', 'm']],
   ['alter', Alter, ['--mirror', 'm', '--delete-config', 'a']],
   ['throttle', Throttle, ['--broker', '4', '--rate', '1']],

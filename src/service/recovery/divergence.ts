@@ -1,0 +1,95 @@
+import type { OpenRecord } from '../../records/open-records.js'
+import { type PartitionLog, visibleBatches } from './visible-batches.js'
+
+/** Records in offset order, batch by batch. */
+type Batches = AsyncIterable<{ readonly records: readonly OpenRecord[] }>
+
+export interface Difference {
+  /** First offset at which the two differ. */
+  readonly offset: bigint
+  /** Whether a record before it was seen to be equal. */
+  readonly afterEqual: boolean
+}
+
+/**
+ * The first offset whose record differs between two logs: in timestamp, key, value or headers, or, when `strict`, because
+ * only one of them has it. Undefined if there is none. Both are read side by side and only as far as needed.
+ */
+export async function firstDifference(source: Batches, destination: Batches, strict: boolean): Promise<Difference | undefined> {
+  const [there, here] = [recordsOf(source), recordsOf(destination)]
+  try {
+    let [ours, theirs] = [await here.next(), await there.next()]
+    for (let afterEqual = false; ; ) {
+      if (ours.done && theirs.done) return undefined
+      const order = ours.done ? 1 : theirs.done ? -1 : compare(ours.value.offset, theirs.value.offset)
+      const offset = order <= 0 && !ours.done ? ours.value.offset : (theirs.value as OpenRecord).offset
+      if (order === 0 ? !isSame(ours.value as OpenRecord, theirs.value as OpenRecord) : strict) return { offset, afterEqual }
+      if (order === 0) afterEqual = true
+      if (order <= 0) ours = await here.next()
+      if (order >= 0) theirs = await there.next()
+    }
+  } finally {
+    await Promise.all([there.return(), here.return()])
+  }
+}
+
+async function* recordsOf(batches: Batches): AsyncGenerator<OpenRecord, void, undefined> {
+  for await (const { records } of batches) yield* records
+}
+
+const compare = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
+
+const isSame = (a: OpenRecord, b: OpenRecord) => a.timestamp === b.timestamp && a.content.equals(b.content)
+
+const FIRST_STRETCH = 100n
+const GROWTH = 8n
+
+export interface ComparedRange {
+  /** The first offset that both logs still have. */
+  readonly from: bigint
+  /** The last stable offset of the source: nothing above was ever copied. */
+  readonly sourceEnd: bigint
+  readonly destinationEnd: bigint
+  /** False for a compacted topic, of which each side may have lost other records. */
+  readonly strict: boolean
+}
+
+/**
+ * The first offset from which on the destination does not hold what the source holds; undefined if nothing differs. A mirror
+ * stops at a difference, so what lies below equal records is equal: the logs are compared from the end backwards, in stretches
+ * that grow until they begin with equal records. That costs about what differs, however long the logs are.
+ */
+export async function findDivergence(source: PartitionLog, destination: PartitionLog, range: ComparedRange): Promise<bigint | undefined> {
+  const { from, sourceEnd, destinationEnd, strict } = range
+  const end = min(destinationEnd, sourceEnd)
+  // What the destination has beyond the source's end is not the source's.
+  let found = destinationEnd > sourceEnd ? max(sourceEnd, from) : undefined
+  for (let length = FIRST_STRETCH; ; length *= GROWTH) {
+    const start = max(end - length, from)
+    if (start >= end) return found
+    const [there, here] = [source, destination].map((log) => visibleBatches(log, start, end))
+    const difference = await firstDifference(there!, here!, strict)
+    if (difference === undefined) return found
+    found = difference.offset
+    if (difference.afterEqual || start === from) return found
+  }
+}
+
+const min = (a: bigint, b: bigint) => (a < b ? a : b)
+const max = (a: bigint, b: bigint) => (a > b ? a : b)
+
+export interface Tail {
+  readonly records: number
+  /** False when counting was given up: there are at least so many. */
+  readonly complete: boolean
+}
+
+/** Counts what consumers see of a log from `from` to `end`, reading at most about `maxRecords`. */
+export async function countVisible(log: PartitionLog, from: bigint, end: bigint, maxRecords: number): Promise<Tail> {
+  let records = 0
+  for await (const batch of visibleBatches(log, from, end)) {
+    records += batch.records.length
+    if (records >= maxRecords) return { records, complete: false }
+  }
+  return { records, complete: true }
+}

@@ -1,0 +1,181 @@
+import type { Cluster } from '../../client/cluster.js'
+import { mirrorConfigOf } from '../../mirror/config.js'
+import { failure, usageError } from '../../mirror/errors.js'
+import { isLiteral, parsePattern } from '../../mirror/filters.js'
+import { type ActiveTopic, isActive, type MirrorState } from '../../mirror/fold.js'
+import { checkName } from '../../mirror/names.js'
+import { selectTopics } from '../../mirror/selection.js'
+import type { RecoveryWish } from '../../mirror/state.js'
+import { byName, inPool, type ServiceContext, within } from '../context.js'
+import { DESTINATION, sourceOf, toMirrorError } from '../failures.js'
+import { missingCreateRight, missingTopicRights, refuseMissingRights } from '../rights.js'
+import { checkedClusterId, openSource } from '../source-connection.js'
+import { type Mirror, mustExist, put } from '../state-store.js'
+import type { RecoveredPartition, RecoveredTopic, RecoverMirrorOptions, RecoverMirrorResult, TopicResult } from '../types.js'
+import { diagnose } from './diagnose.js'
+import { examine, type PartitionFacts } from './examine.js'
+import { reseedTopic, tailTopicOf } from './reseed.js'
+
+const SOURCE_WITHIN_MS = 10_000
+const TOPICS_AT_ONCE = 4
+
+/** See {@link MirrorAdmin.recoverMirror}. */
+export async function recoverMirror(context: ServiceContext, name: string, options: RecoverMirrorOptions): Promise<RecoverMirrorResult> {
+  checkOptions(name, options)
+  const state = await context.store.read()
+  const mirror = mustExist(state, name)
+  const topics = selected(mirror, options)
+  const { cluster: source } = openedSource(mirror)
+  try {
+    const unseen = await whyUnseen(source, mirror)
+    const work: Work = { context, mirror, state, source, unseen, options, warnings: [] }
+    const results = await inPool(TOPICS_AT_ONCE, topics, (topic) => recoverTopic(work, topic))
+    const found = results.filter((result) => !result.ok || result.partitions.length > 0)
+    return { topics: found.sort(byName), warnings: work.warnings }
+  } finally {
+    await source.close()
+  }
+}
+
+interface Work {
+  readonly context: ServiceContext
+  readonly mirror: Mirror
+  readonly state: MirrorState
+  readonly source: Cluster
+  /** Why the source cannot be looked at, if it cannot. */
+  readonly unseen: string | undefined
+  readonly options: RecoverMirrorOptions
+  readonly warnings: string[]
+}
+
+function checkOptions(name: string, { topics = [], partitions, onDivergence, discardDiverged }: RecoverMirrorOptions): void {
+  checkName('mirror', name)
+  for (const selector of topics) isLiteral(selector) ? checkName('topic', selector) : parsePattern(selector)
+  if (onDivergence !== undefined && partitions !== undefined)
+    throw usageError('INVALID_REQUEST', 'a topic is copied again as a whole', 'Leave the partitions out.')
+  if (discardDiverged && onDivergence === undefined)
+    throw usageError('INVALID_REQUEST', 'nothing is thrown away unless the topic is copied again', 'Add --on-divergence reseed.')
+}
+
+function selected(mirror: Mirror, { topics }: RecoverMirrorOptions): string[] {
+  const active = [...mirror.topics].filter(([, spec]) => isActive(spec)).map(([topic]) => topic)
+  if (topics === undefined || topics.length === 0) return active.sort()
+  const { topics: found, missing, unmatched } = selectTopics([...topics], [], active)
+  const [unknown] = [...missing, ...unmatched]
+  if (unknown === undefined) return [...found]
+  throw failure('TOPIC_NOT_MIRRORED', `mirror ${mirror.name} has no topic ${unknown}`, 'See what it has with describe.')
+}
+
+function openedSource(mirror: Mirror) {
+  try {
+    return openSource({ mirror: mirror.name, configs: mirror.configs })
+  } catch (error) {
+    throw toMirrorError(error, sourceOf(mirror.name))
+  }
+}
+
+async function whyUnseen(source: Cluster, mirror: Mirror): Promise<string | undefined> {
+  let why: string | undefined
+  await within(SOURCE_WITHIN_MS, checkedClusterId(source, mirror.name, mirror.spec.sourceClusterId), (error) => {
+    why = toMirrorError(error, sourceOf(mirror.name)).message
+  })
+  return why
+}
+
+/** One topic from look to deed. Never throws: one topic's error is no other's. */
+async function recoverTopic(work: Work, topic: string): Promise<TopicResult<RecoveredTopic>> {
+  const base = { topic, mirror: work.mirror.name }
+  try {
+    const partitions = await diagnosed(work, topic)
+    const kept = work.options.dryRun ? undefined : await act(work, topic, partitions)
+    return { ...base, ok: true, partitions: partitions.map(({ partition }) => partition), kept }
+  } catch (error) {
+    return { ...base, ok: false, error: toMirrorError(error, DESTINATION, `topic ${topic} could not be recovered`) }
+  }
+}
+
+interface Diagnosed {
+  readonly facts: PartitionFacts
+  readonly partition: RecoveredPartition
+}
+
+async function diagnosed(work: Work, topic: string): Promise<Diagnosed[]> {
+  const { mirror, options, source, context, unseen } = work
+  const spec = mirror.topics.get(topic) as ActiveTopic
+  const partitions = Array.from({ length: spec.partitions }, (_, partition) => partition).filter(
+    (partition) => options.partitions?.includes(partition) ?? true,
+  )
+  const statusOf = (partition: number) => {
+    const status = mirror.statuses.get(topic)?.get(partition)
+    return status?.addedAt === spec.addedAt ? status : undefined
+  }
+  const isNamed = options.topics?.includes(topic) ?? false
+  const isSuspect = (partition: number) => isNamed || statusOf(partition)?.state === 'FAILED'
+  const looked =
+    unseen === undefined && spec.reseed === undefined
+      ? await examine({ source, destination: context.destination, topic, spec, partitions, isSuspect })
+      : undefined
+  const allowed = { onGap: options.onGap !== undefined, onDivergence: options.onDivergence !== undefined }
+  return partitions.flatMap((partition) => {
+    const status = statusOf(partition)
+    // Nothing is known of a source out of reach, so there is nothing to say about partitions that are well.
+    if (looked === undefined && spec.reseed === undefined && status?.state !== 'FAILED') return []
+    const facts: PartitionFacts = {
+      mirror: mirror.name,
+      topic,
+      partition,
+      spec,
+      status,
+      onGap: mirrorConfigOf(mirror.configs).onGap,
+      wish: work.state.recovery(mirror.name, topic, partition, spec.addedAt),
+      ...(looked?.get(partition) ?? { source: undefined, destination: undefined, differsFrom: undefined, tail: undefined, unseen }),
+    }
+    const found = diagnose(facts, allowed)
+    return found === undefined ? [] : [{ facts, partition: found }]
+  })
+}
+
+async function act(work: Work, topic: string, found: readonly Diagnosed[]): Promise<RecoveredTopic['kept']> {
+  if (found.some(({ partition }) => partition.action === 'reseed')) return reseed(work, topic)
+  await writeWishes(work, topic, found)
+  return undefined
+}
+
+/** Runners try again as soon as they read it, and take the wish for what it is. */
+async function writeWishes({ context, mirror }: Work, topic: string, found: readonly Diagnosed[]): Promise<void> {
+  const at = context.now()
+  await context.store.update((state) => {
+    const spec = mustExist(state, mirror.name).topics.get(topic)
+    const records = found.flatMap(({ facts, partition }) => {
+      if (!isActive(spec) || spec.addedAt !== facts.spec.addedAt) return []
+      const wish = wishFor(partition, facts, spec.addedAt, at)
+      return [put({ kind: 'recovery', mirror: mirror.name, topic, partition: partition.partition }, wish)]
+    })
+    return { records, result: undefined }
+  })
+}
+
+function wishFor({ action, lost }: RecoveredPartition, { wish }: PartitionFacts, addedAt: number, at: number): RecoveryWish {
+  if (action === 'record-gap') return { action, from: lost!.from, to: lost!.to + 1n, addedAt, at }
+  // A gap that is to be recorded stays so.
+  return wish?.action === 'record-gap' ? { ...wish, at } : { action: 'retry', addedAt, at }
+}
+
+async function reseed(work: Work, topic: string): Promise<RecoveredTopic['kept']> {
+  const { context, mirror, source, options, warnings, unseen } = work
+  if (unseen !== undefined) throw failure('SOURCE_UNREACHABLE', unseen)
+  await checkRights(work, topic)
+  const { discardDiverged: discard = false, confirmationTimeoutMs } = options
+  const done = await reseedTopic({ context, mirror: mirror.name, topic, source, warnings, options: { discard, confirmationTimeoutMs } })
+  return done.tailTopic === undefined ? undefined : { topic: done.tailTopic, records: done.keptRecords }
+}
+
+/** Before anything is stopped: what would only be found out half way. */
+async function checkRights({ context, mirror, source, options }: Work, topic: string): Promise<void> {
+  const spec = mirror.topics.get(topic)!
+  refuseMissingRights(await missingTopicRights(source, context.destination, topic))
+  if (spec.reseed !== undefined || options.discardDiverged) return
+  const tailTopic = tailTopicOf(topic, context.now())
+  checkName('topic', tailTopic)
+  refuseMissingRights(await missingCreateRight(context.destination, tailTopic))
+}

@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Cluster } from '../../src/client/cluster.js'
+import { clientConfigOf } from '../../src/client/config.js'
+import { type ReseedStep, reseedTopic } from '../../src/service/recovery/reseed.js'
+import { StateStore } from '../../src/service/state-store.js'
+import type { RecoveredPartition, RecoverMirrorOptions } from '../../src/service/types.js'
+import { useBrokers } from '../support/brokers.js'
+import { readLog, type SpelledRecord, writeLog, writeRecords } from '../support/kafka-log.js'
+import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
+import { eventually } from '../support/wait.js'
+
+const brokers = useBrokers({ destination: { properties: DESTINATION_PROPERTIES } })
+const mirroring = useMirroring(brokers)
+const closing: Cluster[] = []
+
+beforeAll(async () => {
+  await mirroring.create()
+  await mirroring.startRunner()
+})
+afterAll(() => Promise.all(closing.map((cluster) => cluster.close())))
+
+const runner = () => mirroring.runners.at(-1)!
+const stopRunner = () => runner().kill()
+
+/** A source topic with records, mirrored and caught up. */
+async function mirrored(topic: string, partitions = 1, records = 1_000): Promise<void> {
+  await brokers.source.admin.createTopic(topic, { partitions })
+  await writeLog(brokers.worker, brokers.source, { topic, records, partitions })
+  await mirroring.add(topic)
+  await mirroring.caughtUp(topic)
+}
+
+const foreign = (value: string, partition = 0): SpelledRecord => ({
+  partition,
+  timestamp: 1_700_000_000_000,
+  key: Buffer.from('who').toString('hex'),
+  value: Buffer.from(value).toString('hex'),
+  headers: [
+    ['a', '00ff'],
+    ['a', null],
+  ],
+})
+
+/** Partitions as `recover` shows them. */
+async function recover(topic: string, options: RecoverMirrorOptions = {}): Promise<readonly RecoveredPartition[]> {
+  const { topics } = await mirroring.admin.recoverMirror(mirroring.mirror, { topics: [topic], ...options })
+  return topics.flatMap((result) => {
+    if (!result.ok) throw result.error
+    return result.partitions
+  })
+}
+
+const failed = (topic: string, partition = 0) =>
+  eventually(async () => {
+    const status = await mirroring.status(topic, partition)
+    return status?.state === 'FAILED' && status.error
+  })
+
+/** Kept records by partition, as Kafka's consumer reads them. */
+async function keptTails(topic: string): Promise<Record<string, string[][]>> {
+  const { destination, worker } = brokers
+  const names = Object.keys(await destination.admin.topics()).filter((name) => name.startsWith(`${topic}.diverged-`))
+  const logs = await Promise.all(names.sort().map((name) => readLog(worker, destination, { topic: name })))
+  return Object.fromEntries(
+    names.map((name, i) => [
+      name,
+      logs[i]!.map(({ records }) =>
+        records.map(({ key, value, headers, timestamp }) => [key, value, headers, String(timestamp)].join(' ')),
+      ),
+    ]),
+  )
+}
+
+test('a gap is shown, and recorded for the one partition that was asked for', async () => {
+  const { source } = brokers
+  await mirrored('gap', 2)
+  await stopRunner()
+  // Two batches for each, of which the first goes.
+  for (let i = 0; i < 2; i++) await writeLog(brokers.worker, source, { topic: 'gap', records: 200, partitions: 2 })
+  for (const partition of [0, 1]) await source.admin.deleteRecords('gap', partition, 600n)
+  // Nobody runs: what is wrong is seen in the logs.
+  expect(await recover('gap', { dryRun: true })).toMatchObject(
+    [0, 1].map((partition) => ({
+      partition,
+      problem: 'gap',
+      wanted: 500n,
+      available: 600n,
+      lost: { from: 500n, to: 599n },
+      action: 'none',
+      needs: 'on-gap',
+    })),
+  )
+  await mirroring.startRunner()
+  const { message } = await failed('gap', 1)
+  expect(message).toMatch(/offsets 500 to 599 \(100\) are lost.*kafka-mirrors recover --mirror m --topic gap --partition 1 --on-gap record/)
+  await failed('gap', 0)
+  expect(await recover('gap', { partitions: [1], onGap: 'record' })).toMatchObject([
+    { partition: 1, state: 'FAILED', action: 'record-gap' },
+  ])
+  await mirroring.admin.waitForMirroring('m', new Map([['gap', [1]]]), 20_000)
+  expect(await mirroring.status('gap', 1)).toMatchObject({ lostRanges: [{ from: 500n, to: 599n }], error: undefined })
+  expect((await mirroring.status('gap', 0))?.state).toBe('FAILED')
+  const shown = (await mirroring.admin.describeMirrors(['m'], { topics: ['gap'] })).partitions
+  expect(shown.map(({ lostOffsets, lostRanges }) => [lostOffsets, lostRanges])).toEqual([
+    [0n, []],
+    [100n, [{ from: 500n, to: 599n }]],
+  ])
+  await recover('gap', { onGap: 'record' })
+  await mirroring.caughtUp('gap')
+  expect(await mirroring.differences('gap')).toEqual([])
+  expect(await recover('gap')).toEqual([])
+})
+
+test('a gap that has grown since is not passed over in silence', async () => {
+  const { source } = brokers
+  await mirrored('grown')
+  await stopRunner()
+  for (let i = 0; i < 4; i++) await writeLog(brokers.worker, source, { topic: 'grown', records: 50 })
+  await source.admin.deleteRecords('grown', 0, 1_050n)
+  expect(await recover('grown', { onGap: 'record' })).toMatchObject([{ action: 'record-gap', lost: { from: 1_000n, to: 1_049n } }])
+  await source.admin.deleteRecords('grown', 0, 1_100n)
+  await mirroring.startRunner()
+  expect((await failed('grown')).message).toMatch(/offsets 1000 to 1099 \(100\) are lost \(the gap to be recorded was from 1000 to 1049/)
+  await recover('grown', { onGap: 'record' })
+  await mirroring.caughtUp('grown')
+  expect(await mirroring.differences('grown')).toEqual([])
+})
+
+test('a foreign write: the tail is kept as it was, and the topic copied again', async () => {
+  const { source, destination, worker } = brokers
+  await source.admin.createTopic('foreign', { partitions: 2, configs: { 'retention.ms': '86400000' } })
+  await writeLog(worker, source, { topic: 'foreign', records: 2_000, partitions: 2 })
+  await mirroring.add('foreign')
+  await mirroring.caughtUp('foreign')
+  await destination.admin.alterTopicConfigs('foreign', { 'min.insync.replicas': '1', 'segment.bytes': '1048576' })
+  await writeRecords(worker, destination, { topic: 'foreign', list: [foreign('one'), foreign('two')] })
+  await writeLog(worker, source, { topic: 'foreign', records: 500, partitions: 2 })
+  await failed('foreign')
+  const before = await mirroring.state()
+  const shown = await recover('foreign', { dryRun: true })
+  expect(shown).toMatchObject([{ partition: 0, problem: 'divergence', differsFrom: 1_000n, action: 'none', needs: 'on-divergence' }])
+  expect(shown[0]!.divergedRecords).toBeGreaterThanOrEqual(2)
+  const endOffset = (await destination.admin.offsets('foreign'))[0]!.endOffset
+  expect(shown[0]!.divergedOffsets).toBe(endOffset - 1_000n)
+  // Without the option it is tried again, in vain.
+  expect(await recover('foreign')).toMatchObject([{ action: 'none' }])
+  expect(await recover('foreign', { onDivergence: 'reseed' })).toMatchObject([{ action: 'reseed' }])
+  await mirroring.caughtUp('foreign')
+  expect(await mirroring.differences('foreign')).toEqual([])
+  const tails = Object.values(await keptTails('foreign'))
+  expect(tails).toHaveLength(1)
+  expect(tails[0]![1]).toEqual([])
+  expect(tails[0]![0]).toHaveLength(Number(endOffset - 1_000n))
+  const kept = tails[0]![0]!.slice(0, 2).map((text) => text.replace(/\s+/g, ' '))
+  expect(kept[0]).toContain(Buffer.from('one').toString('hex'))
+  expect(kept[1]).toContain(Buffer.from('two').toString('hex'))
+  expect(kept[0]).toContain('1700000000000')
+  const after = (await mirroring.state()).mirror('m')!.topics.get('foreign')!
+  expect(after.addedAt).toBeGreaterThan(before.mirror('m')!.topics.get('foreign')!.addedAt)
+  expect(after.held).toMatchObject({ 'retention.ms': '86400000' })
+  expect(await destination.admin.topicConfigs('foreign')).toMatchObject({
+    'retention.ms': '-1',
+    'min.insync.replicas': '1',
+    'segment.bytes': '1048576',
+  })
+  await writeLog(worker, source, { topic: 'foreign', records: 100, partitions: 2 })
+  await mirroring.caughtUp('foreign')
+})
+
+test('a source topic that was recreated is copied again from its start, and the old copy is kept whole', async () => {
+  const { source, worker } = brokers
+  await mirrored('recreated', 2, 200)
+  await source.admin.deleteTopic('recreated')
+  await source.admin.createTopic('recreated', { partitions: 3 })
+  await writeLog(worker, source, { topic: 'recreated', records: 900, partitions: 3 })
+  await failed('recreated')
+  expect(await recover('recreated', { dryRun: true })).toMatchObject(
+    [0, 1].map((partition) => ({ partition, problem: 'source-recreated', differsFrom: 0n, divergedOffsets: 100n, divergedRecords: 100 })),
+  )
+  await recover('recreated', { onDivergence: 'reseed' })
+  await mirroring.caughtUp('recreated')
+  expect(await mirroring.differences('recreated')).toEqual([])
+  const [tail] = Object.values(await keptTails('recreated'))
+  expect(tail!.map((records) => records.length)).toEqual([100, 100])
+})
+
+test('what differs is thrown away when that is wanted', async () => {
+  const { destination, worker } = brokers
+  await mirrored('discarded', 1, 100)
+  await writeRecords(worker, destination, { topic: 'discarded', list: [foreign('x')] })
+  await writeLog(worker, brokers.source, { topic: 'discarded', records: 10 })
+  await failed('discarded')
+  await recover('discarded', { onDivergence: 'reseed', discardDiverged: true })
+  await mirroring.caughtUp('discarded')
+  expect(await mirroring.differences('discarded')).toEqual([])
+  expect(await keptTails('discarded')).toEqual({})
+})
+
+const STEPS: readonly ReseedStep[] = ['stopping', 'let-go', 'examined', 'copied', 'kept', 'deleted', 'created', 'added']
+
+test('a reseed that is interrupted after any of its steps is finished by running it again, and nothing is kept twice', async () => {
+  const { source, destination, worker } = brokers
+  await mirrored('interrupted', 2, 400)
+  // Nobody runs: the command itself makes sure that nobody copies.
+  await stopRunner()
+  await writeRecords(worker, destination, { topic: 'interrupted', list: [foreign('a', 1), foreign('b', 1), foreign('c', 1)] })
+  const open = (bootstrap: string) => {
+    const cluster = new Cluster(clientConfigOf(new Map([['bootstrap.servers', bootstrap]])).config)
+    closing.push(cluster)
+    return cluster
+  }
+  for (const step of STEPS) {
+    const cluster = open(destination.bootstrap)
+    const work = {
+      context: { destination: cluster, store: new StateStore(cluster), now: Date.now },
+      mirror: 'm',
+      topic: 'interrupted',
+      source: open(source.bootstrap),
+      warnings: [],
+      options: {
+        discard: false,
+        confirmationTimeoutMs: undefined,
+        reached: (reached: ReseedStep) => {
+          if (reached === step) throw new Error(`killed after ${step}`)
+        },
+      },
+    }
+    await expect(reseedTopic(work), step).rejects.toThrow(`killed after ${step}`)
+    const tails = Object.values(await keptTails('interrupted'))
+    const [tail] = tails
+    const isKept = STEPS.indexOf(step) >= STEPS.indexOf('copied')
+    expect([step, tails.length, tail?.[1]?.length]).toEqual([step, isKept ? 1 : 0, isKept ? 3 : undefined])
+    // As if it had been killed: nothing but the state is left of it.
+    if (step === 'added') continue
+    expect(await recover('interrupted', { dryRun: true })).toMatchObject([{ problem: 'unfinished' }, { problem: 'unfinished' }])
+    const added = await mirroring.admin.addTopicsToMirror({ interrupted: 'm' })
+    expect(added.topics).toMatchObject([{ ok: false, error: { code: 'TOPIC_ALREADY_MIRRORED' } }])
+  }
+  await mirroring.startRunner()
+  await mirroring.caughtUp('interrupted')
+  expect(await mirroring.differences('interrupted')).toEqual([])
+})
