@@ -64,6 +64,8 @@ export interface CopyStart {
 export interface CopyCounters {
   bytes: number
   records: number
+  /** Batches that had to be opened and encoded anew. */
+  rewritten: number
 }
 
 /** What an answer other than `landed` to a batch of `size` bytes makes of the session. */

@@ -30,6 +30,10 @@ export interface PartitionSnapshot {
   /** Bytes of source batches appended to the destination. */
   readonly bytes: number
   readonly records: number
+  /** Batches that had to be opened and encoded anew. */
+  readonly rewrittenBatches: number
+  /** Offsets the source no longer had and that were recorded as gaps, since the topic was added. */
+  readonly lostOffsets: bigint
   readonly retries: number
   readonly sourceHighWatermark: bigint | undefined
   readonly lastStableOffset: bigint | undefined
@@ -37,6 +41,16 @@ export interface PartitionSnapshot {
   readonly error: string | undefined
   /** Milliseconds since the epoch: when the state was entered. */
   readonly since: number
+  /** The transaction on the source for whose end the partition waits. */
+  readonly openTransaction?: OpenTransaction | undefined
+}
+
+/** The oldest transaction that is open in a partition: nothing from its first offset on is stable. */
+export interface OpenTransaction {
+  readonly producerId: bigint
+  readonly firstOffset: bigint
+  /** When its producer last wrote, milliseconds since the epoch by the record's timestamp: brokers do not tell when it began. */
+  readonly lastWriteAt: number
 }
 
 export interface RunnerSnapshot {

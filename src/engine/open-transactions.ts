@@ -1,14 +1,8 @@
 import { describeProducers, type TopicPartition } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
-import { publish } from './events.js'
+import { type OpenTransaction, publish } from './events.js'
 
-/** The oldest transaction that is open in a partition: nothing from its first offset on is stable. */
-export interface OpenTransaction {
-  readonly producerId: bigint
-  readonly firstOffset: bigint
-  /** When its producer last wrote, milliseconds since the epoch by the record's timestamp: brokers do not tell when it began. */
-  readonly lastWriteAt: number
-}
+export type { OpenTransaction } from './events.js'
 
 /**
  * The oldest open transaction of each of these partitions, by `topic/partition` (DescribeProducers, KIP-664); none for partitions

@@ -253,6 +253,7 @@ export class PartitionCopy {
     this.logEndOffset = step.baseOffset + BigInt(step.count)
     this.counters.bytes += step.size
     this.counters.records += step.count
+    if (step.rewritten) this.counters.rewritten++
     this.ports.worked()
     this.advance()
   }

@@ -28,7 +28,7 @@ const TOLD_AFTER_ATTEMPTS = 4
  * means, again. The state machine is the KIP's; only what is a verdict becomes FAILED.
  */
 export class PartitionMirror {
-  private readonly counters = { bytes: 0, records: 0 }
+  private readonly counters = { bytes: 0, records: 0, rewritten: 0 }
   private readonly pause = new Pause()
   private readonly book: StatusBook
   private copy: PartitionCopy | undefined
@@ -86,6 +86,8 @@ export class PartitionMirror {
       state: this.state,
       bytes: this.counters.bytes,
       records: this.counters.records,
+      rewrittenBatches: this.counters.rewritten,
+      lostOffsets: this.book.status.lostRanges.reduce((sum, { from, to }) => sum + to - from + 1n, 0n),
       retries: this.retries,
       sourceHighWatermark: this.copy?.highWatermark,
       lastStableOffset: this.copy?.lastStableOffset,
@@ -93,6 +95,17 @@ export class PartitionMirror {
       error: this.error,
       since: this.since,
     }
+  }
+
+  /** A status that is not this owner's was written over ours: compaction would keep that one. Never throws. */
+  async repeatStatus(): Promise<void> {
+    await this.book.update({}).catch(() => {})
+  }
+
+  /** Something is wrong that this partition's sessions do not see; shown until the next one begins. Never throws. */
+  async note(message: string): Promise<void> {
+    this.error = message
+    await this.noteError(message)
   }
 
   /** The active session's partition-level throttle and wishes may have changed. */

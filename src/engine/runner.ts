@@ -6,19 +6,21 @@ import { clientPropertiesOf, type MirrorConfig, mirrorConfigOf } from '../mirror
 import { isActive, MirrorState, type StateRecord } from '../mirror/fold.js'
 import { forcedSettings } from '../mirror/held.js'
 import { SHARDS, shardOf } from '../mirror/shards.js'
-import { encodeValue, type TopicSpec } from '../mirror/state.js'
-import { formatKey } from '../mirror/state-keys.js'
+import { encodeValue, type PartitionStatus, type TopicSpec } from '../mirror/state.js'
+import { formatKey, parseKey, type StateKey } from '../mirror/state-keys.js'
 import { SPEC_PARTITION } from '../mirror/state-topic.js'
 import { ByteBudget } from './byte-budget.js'
 import { DestinationLink } from './destination-link.js'
 import { LostPlace } from './errors.js'
 import { publish, type RunnerSnapshot } from './events.js'
+import { TransactionWatch } from './open-transactions.js'
 import { Ownership } from './ownership.js'
 import type { PartitionContext } from './partition-context.js'
 import { PartitionMirror } from './partition-mirror.js'
 import { lowestOwnerEpoch } from './shard-floor.js'
 import { Slots } from './slots.js'
 import { SourceLink } from './source-link.js'
+import { SourceTrouble, type Wanted } from './source-trouble.js'
 import { TopicCare } from './topic-care.js'
 import { TopicWatch } from './topic-watch.js'
 
@@ -75,6 +77,8 @@ export class Runner {
   private readonly care: TopicCare
   private readonly fastForwardSlots = new Slots(2)
   private readonly watch: TopicWatch
+  private readonly transactions: TransactionWatch
+  private readonly trouble: SourceTrouble
   private readonly stopped = new AbortController()
   private following: Promise<void> | undefined
   private reconcileScheduled = false
@@ -107,6 +111,22 @@ export class Runner {
       },
       lookAtEnds: () => this.lookAtEnds(),
     })
+    this.transactions = new TransactionWatch({
+      partitions: () => [...this.held.values()].map(({ partition }) => partition.snapshot),
+      source: (mirror) => this.sources.get(mirror)?.link.cluster,
+    })
+    this.trouble = new SourceTrouble({
+      now: Date.now,
+      again: () => this.reconcile({ wake: false }),
+      status: ({ mirror, topic, partition }) => this.state.status(mirror, topic, partition),
+      identity: ({ shard, spec }) => ({
+        ownerEpoch: this.ownership.epochOf(shard),
+        owner: options.owner,
+        addedAt: spec.addedAt,
+        destinationTopicId: spec.destinationTopicId,
+      }),
+      write: (want, status) => this.writeStatus(want, status),
+    })
   }
 
   /** Reads the state to its end and joins the group; copying goes on until {@link drain}. Throws KafkaError, ConnectionError. */
@@ -116,14 +136,24 @@ export class Runner {
     this.following = log.follow(
       (records) => {
         // What runners write changes nothing in what should run; looking would cut every partition's back-off short.
-        if (records.map((record) => this.state.apply(record)?.kind).some((kind) => kind !== undefined && kind !== 'status'))
-          this.scheduleReconcile()
+        if (records.map((record) => this.take(record)).some((kind) => kind !== undefined && kind !== 'status')) this.scheduleReconcile()
       },
       this.stopped.signal,
       (error) => this.warn('state', `reading ${log.topic}`, error),
     )
     this.group.start()
     this.watch.start()
+    this.transactions.start()
+  }
+
+  /** Folds a record in; the kind of what it changed. */
+  private take(record: StateRecord): StateKey['kind'] | undefined {
+    const changed = this.state.apply(record)
+    if (changed !== undefined || record.value === null) return changed?.kind
+    // A status that counts for nothing, such as a zombie's: written last, it would be the one that compaction keeps.
+    const key = parseKey(record.key)
+    if (key?.kind === 'status') void this.held.get(keyOf(key.mirror, key.topic, key.partition))?.partition.repeatStatus()
+    return undefined
   }
 
   get snapshot(): RunnerSnapshot {
@@ -132,7 +162,10 @@ export class Runner {
       memberId: this.group.id === '' ? undefined : this.group.id,
       ownedShards: this.ownership.count,
       bufferedBytes: this.budget.usedBytes,
-      partitions: [...this.held.values()].map(({ partition }) => partition.snapshot),
+      partitions: [...this.held.values()].map(({ partition: { snapshot } }) => ({
+        ...snapshot,
+        openTransaction: this.transactions.of(snapshot),
+      })),
     }
   }
 
@@ -140,6 +173,8 @@ export class Runner {
   async drain(): Promise<void> {
     await this.group.leave()
     this.watch.close()
+    this.transactions.close()
+    this.trouble.close()
     this.stopped.abort()
     await this.following?.catch((error) => this.warn('state', `reading ${this.options.log.topic}`, error))
     await Promise.all([...this.sources.values()].map(({ link }) => link.close()))
@@ -215,7 +250,7 @@ export class Runner {
   }
 
   /** Makes what runs equal to what should run. */
-  private reconcile(): void {
+  private reconcile({ wake } = { wake: true }): void {
     if (this.stopped.signal.aborted) return
     this.destination.setThrottles(this.state)
     const wanted = this.wanted()
@@ -230,12 +265,13 @@ export class Runner {
         this.letGo(key, held)
       } else {
         held.spec = want.spec
-        held.partition.changed()
+        if (wake) held.partition.changed()
         held.partition.applyThrottle()
       }
     }
     for (const [key, want] of wanted)
-      if (!this.held.has(key) && !this.leaving.has(key) && this.sources.has(want.mirror)) this.held.set(key, this.take(want))
+      if (!this.held.has(key) && !this.leaving.has(key) && this.sources.has(want.mirror)) this.held.set(key, this.takeUp(want))
+    this.trouble.tell([...wanted].filter(([key]) => !this.held.has(key) && !this.leaving.has(key)).map(([, want]) => want))
   }
 
   /** One budget serves all mirrors: the largest that any of them asks for. */
@@ -261,7 +297,7 @@ export class Runner {
     return wanted
   }
 
-  private take(want: Wanted): Held {
+  private takeUp(want: Wanted): Held {
     const { mirror, topic, partition, shard } = want
     const held: { spec: TopicSpec; shard: number; partition?: PartitionMirror } = { spec: want.spec, shard }
     const { options } = this
@@ -288,13 +324,16 @@ export class Runner {
       prepareDestination: () => this.care.apply(topic, forcedSettings(Object.keys(held.spec.held))),
       deleteRecords: (before) => this.care.deleteRecords(topic, partition, before),
     }
-    const key = formatKey({ kind: 'status', mirror, topic, partition })
-    held.partition = new PartitionMirror(context, this.state.status(mirror, topic, partition), async (status) => {
-      // On its way out after the shard was given up: what it says now would be taken for the new owner's by compaction.
-      if (status.ownerEpoch < 0) throw new LostPlace()
-      await options.log.append(shard, [{ key, value: encodeValue('status', status) }])
-    })
+    const write = (status: PartitionStatus) => this.writeStatus(want, status)
+    held.partition = new PartitionMirror(context, this.state.status(mirror, topic, partition), write)
     return held as Held
+  }
+
+  private async writeStatus({ mirror, topic, partition, shard }: Wanted, status: PartitionStatus): Promise<void> {
+    // On its way out after the shard was given up: what it says now would be taken for the new owner's by compaction.
+    if (status.ownerEpoch < 0) throw new LostPlace()
+    const key = formatKey({ kind: 'status', mirror, topic, partition })
+    await this.options.log.append(shard, [{ key, value: encodeValue('status', status) }])
   }
 
   private configOf(mirror: string): MirrorConfig {
@@ -309,15 +348,24 @@ export class Runner {
       const properties = clientPropertiesOf(entry.configs)
       const fingerprint = JSON.stringify([entry.spec.sourceClusterId, ...[...properties].sort(([a], [b]) => (a < b ? -1 : 1))])
       const current = this.sources.get(mirror)
-      if (current?.fingerprint === fingerprint) continue
+      if (current?.fingerprint === fingerprint) {
+        // What could not be used was taken back.
+        if (this.trouble.over(mirror)) this.relink(mirror, 'the source’s properties are what they were')
+        continue
+      }
       try {
         const link = new SourceLink(mirror, this.options.openSource(mirror, properties), entry.spec.sourceClusterId, this.budget)
         this.sources.set(mirror, { fingerprint, link })
+        this.trouble.over(mirror)
       } catch (error) {
-        publish({ level: 'error', event: 'source', mirror, message: error instanceof Error ? error.message : String(error) })
+        const message = error instanceof Error ? error.message : String(error)
+        // Partitions at work go on as they are; the others cannot begin.
+        if (this.trouble.begins(mirror, message))
+          for (const [key, held] of this.held)
+            if (mirrorOfKey(key) === mirror) void held.partition.note(`new properties of the source: ${message}`)
         continue
       }
-      for (const [key, held] of this.held) if (mirrorOfKey(key) === mirror) held.partition.relink('the source’s properties changed')
+      this.relink(mirror, 'the source’s properties changed')
       void current?.link.close()
     }
     for (const [mirror, { link }] of this.sources) {
@@ -325,6 +373,11 @@ export class Runner {
       this.sources.delete(mirror)
       void link.close()
     }
+    this.trouble.keep(needed)
+  }
+
+  private relink(mirror: string, reason: string): void {
+    for (const [key, { partition }] of this.held) if (mirrorOfKey(key) === mirror) partition.relink(reason)
   }
 }
 
@@ -332,11 +385,3 @@ export class Runner {
 const keyOf = (mirror: string, topic: string, partition: number) => `${mirror}/${topic}/${partition}`
 const mirrorOfKey = (key: string) => key.slice(0, key.indexOf('/'))
 const topicOfKey = (key: string) => key.slice(key.indexOf('/') + 1, key.lastIndexOf('/'))
-
-interface Wanted {
-  readonly mirror: string
-  readonly topic: string
-  readonly partition: number
-  readonly shard: number
-  readonly spec: TopicSpec
-}

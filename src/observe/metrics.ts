@@ -17,11 +17,15 @@ export interface Metrics {
 const LABELS = ['mirror', 'topic', 'partition'] as const
 type Label = (typeof LABELS)[number]
 type Labels = Partial<Record<Label, string>>
-type Total = 'bytes' | 'records' | 'retries'
+const TOTALS = ['bytes', 'records', 'retries', 'rewrittenBatches'] as const
+type Total = (typeof TOTALS)[number]
 
 interface Series {
   readonly labels: Labels
   lag: number
+  lostOffsets: number
+  /** Producer id → seconds. */
+  readonly openTransactions: Map<string, number>
   readonly totals: Record<Total, number>
   readonly states: Map<string, number>
 }
@@ -37,9 +41,19 @@ export function createMetrics({ snapshot, partitionLimit = 1000 }: MetricsOption
     bytes: counter('bytes', 'Bytes of source batches appended to the destination'),
     records: counter('records', 'Records appended to the destination'),
     retries: counter('retries', 'Attempts made again after an error'),
+    rewrittenBatches: counter(
+      'rewritten_batches',
+      'Batches that had to be opened and encoded anew: old formats, thinned by compaction, too large',
+    ),
   }
   const lag = gauge('lag_records', 'Offsets between the high watermark of the source and the log end of the destination', LABELS)
   const states = gauge('partition_state', 'Partitions in this state', [...LABELS, 'state'])
+  const lost = gauge('lost_offsets', 'Offsets the source no longer had and that were recorded as gaps', LABELS)
+  const transactions = gauge(
+    'open_transaction_seconds',
+    'Time since the producer last wrote whose open transaction on the source keeps the partition waiting',
+    [...LABELS, 'producer_id'],
+  )
   const alive = gauge('runner_alive', '1 while this runner is a member of the group')
   const shards = gauge('runner_owned_shards', 'Shards owned by this runner')
   const buffered = gauge('runner_buffered_bytes', 'Fetched bytes not yet appended')
@@ -48,9 +62,11 @@ export function createMetrics({ snapshot, partitionLimit = 1000 }: MetricsOption
 
   const fill = (now: RunnerSnapshot) => {
     tally.count(now.partitions)
-    for (const metric of [lag, states, ...Object.values(counters)]) metric.reset()
+    for (const metric of [lag, lost, transactions, states, ...Object.values(counters)]) metric.reset()
     for (const series of tally.series(now.partitions, levelFor(now.partitions, partitionLimit))) {
       lag.set(series.labels, series.lag)
+      lost.set(series.labels, series.lostOffsets)
+      for (const [producer_id, seconds] of series.openTransactions) transactions.set({ ...series.labels, producer_id }, seconds)
       for (const [name, value] of Object.entries(series.totals)) counters[name as Total].inc(series.labels, value)
       for (const [state, count] of series.states) states.set({ ...series.labels, state }, count)
     }
@@ -91,7 +107,7 @@ class Tally {
     for (const p of partitions) {
       const key = `${p.mirror}/${p.topic}/${p.partition}`
       const entry = this.counted.get(key) ?? { mirror: p.mirror, topic: p.topic, partition: p.partition, last: counts(), total: counts() }
-      for (const name of ['bytes', 'records', 'retries'] as const) {
+      for (const name of TOTALS) {
         entry.total[name] += p[name] >= entry.last[name] ? p[name] - entry.last[name] : p[name]
         entry.last[name] = p[name]
       }
@@ -104,28 +120,38 @@ class Tally {
     for (const p of partitions) {
       const series = seriesFor(found, labelsOf(p, level))
       series.lag += lagOf(p)
+      series.lostOffsets += Number(p.lostOffsets)
+      countTransaction(series.openTransactions, p)
       series.states.set(p.state, (series.states.get(p.state) ?? 0) + 1)
     }
     for (const entry of this.counted.values()) {
       const labels = labelsOf(entry, level)
       // A partition's own series ends where it is no longer owned; only sums remember it.
       const series = level === 3 ? found.get(keyOf(labels)) : seriesFor(found, labels)
-      if (series !== undefined) for (const name of ['bytes', 'records', 'retries'] as const) series.totals[name] += entry.total[name]
+      if (series !== undefined) for (const name of TOTALS) series.totals[name] += entry.total[name]
     }
     return found.values()
   }
 }
 
 type Counts = Record<Total, number>
-const counts = (): Counts => ({ bytes: 0, records: 0, retries: 0 })
+const counts = (): Counts => ({ bytes: 0, records: 0, retries: 0, rewrittenBatches: 0 })
 const keyOf = (labels: Labels) => LABELS.map((label) => labels[label] ?? '').join('/')
 
 function seriesFor(found: Map<string, Series>, labels: Labels): Series {
   const known = found.get(keyOf(labels))
   if (known !== undefined) return known
-  const series: Series = { labels, lag: 0, totals: counts(), states: new Map() }
+  const series: Series = { labels, lag: 0, lostOffsets: 0, openTransactions: new Map(), totals: counts(), states: new Map() }
   found.set(keyOf(labels), series)
   return series
+}
+
+/** Where many partitions are one series, the longest counts. */
+function countTransaction(transactions: Map<string, number>, { openTransaction }: PartitionSnapshot): void {
+  if (openTransaction === undefined) return
+  const producer = String(openTransaction.producerId)
+  const seconds = Math.max(0, (Date.now() - openTransaction.lastWriteAt) / 1_000)
+  transactions.set(producer, Math.max(seconds, transactions.get(producer) ?? 0))
 }
 
 function lagOf(p: PartitionSnapshot): number {

@@ -88,7 +88,7 @@ function setUp(mayAppend: () => boolean = () => true) {
         worked: () => {},
         classify: (error) => ({ kind: 'retry', reason: (error as Error).message }),
       },
-      { bytes: 0, records: 0 },
+      { bytes: 0, records: 0, rewritten: 0 },
       () => 0,
     )
     void copy.whenOver().then((end) => {

@@ -124,7 +124,7 @@ function copyOf(partition: number, from: bigint, start: Partial<CopyStart> = {})
       worked: () => {},
       classify: () => ({ kind: 'retry', reason: 'x' }),
     },
-    { bytes: 0, records: 0 },
+    { bytes: 0, records: 0, rewritten: 0 },
   )
   void copy.whenOver().then((reason) => {
     end = reason

@@ -83,7 +83,7 @@ class Session {
       worked: () => {},
       classify: (error) => ({ kind: 'retry', reason: (error as Error).message }),
     }
-    this.copy = new PartitionCopy({ ...START, ...start }, ports, { bytes: 0, records: 0 }, () => this.clock.now)
+    this.copy = new PartitionCopy({ ...START, ...start }, ports, { bytes: 0, records: 0, rewritten: 0 }, () => this.clock.now)
     void this.copy.whenOver().then((end) => {
       this.ended = end
     })

@@ -165,7 +165,7 @@ class World {
   }
 }
 
-async function setUp(records: readonly StateRecord[]) {
+async function setUp(records: readonly StateRecord[], opening: () => void = () => {}) {
   const world = new World()
   const log = new MemoryLog(records)
   const runner = new Runner({
@@ -176,6 +176,7 @@ async function setUp(records: readonly StateRecord[]) {
     sessionTimeoutMs: 10_000,
     heartbeatIntervalMs: 3_000,
     openSource: (mirror) => {
+      opening()
       world.sources.push(mirror)
       return world.cluster(ID(1))
     },
@@ -280,6 +281,61 @@ describe('a runner', () => {
     await vi.advanceTimersByTimeAsync(60_000)
     // 1 s, 2 s, 4 s, … with jitter.
     expect(log.statuses.length).toBeLessThan(20)
+    await runner.drain()
+  })
+
+  it('writes its own status again when one of an earlier owner was written over it', async () => {
+    const { log, runner } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())])
+    const ours = log.statuses.filter(({ partition }) => partition === 0).at(-1)!.status
+    const key = formatKey({ kind: 'status', mirror: 'm', topic: 'orders', partition: 0 })
+    const zombie = { ...ours, ownerEpoch: ours.ownerEpoch - 1, owner: 'zombie', state: 'STOPPED' as const }
+    const before = log.statuses.length
+    log.operator({ key, value: encodeValue('status', zombie) })
+    await settle()
+    expect(log.statuses.slice(before)).toEqual([{ partition: 0, status: ours }])
+    // Its own again changes nothing, and a tombstone of a mirror on its way out is nobody's business.
+    log.operator({ key, value: encodeValue('status', ours) })
+    await settle()
+    expect(log.statuses).toHaveLength(before + 1)
+    await runner.drain()
+  })
+
+  it('says in the statuses why a source cannot be opened, once, and opens it when it can', async () => {
+    const refused = { reason: 'truststore.p12 cannot be read' as string | undefined }
+    const records = [mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())]
+    const { log, runner, states, world } = await setUp(records, () => {
+      if (refused.reason !== undefined) throw new Error(refused.reason)
+    })
+    expect(states()).toEqual({})
+    expect(log.statuses.map(({ partition, status }) => [partition, status.state, status.error?.message])).toEqual([
+      [0, 'LOG_ALIGNMENT', 'the source cannot be opened: truststore.p12 cannot be read'],
+      [1, 'LOG_ALIGNMENT', 'the source cannot be opened: truststore.p12 cannot be read'],
+    ])
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(log.statuses).toHaveLength(2)
+    refused.reason = undefined
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect([states(), world.sources]).toEqual([{ 'orders-0': 'MIRRORING', 'orders-1': 'MIRRORING' }, ['m']])
+    expect(log.statuses.at(-1)?.status.error).toBeUndefined()
+    await runner.drain()
+    await settle()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('goes on with the old properties of a source when the new ones cannot be used, and says so', async () => {
+    const refused = { reason: undefined as string | undefined }
+    const { log, runner, states } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())], () => {
+      if (refused.reason !== undefined) throw new Error(refused.reason)
+    })
+    refused.reason = 'no such file'
+    const key = formatKey({ kind: 'config', mirror: 'm', key: 'ssl.truststore.location' })
+    log.operator({ key, value: encodeValue('config', { value: '/nowhere' }) })
+    await settle()
+    expect(states()).toEqual({ 'orders-0': 'MIRRORING', 'orders-1': 'MIRRORING' })
+    expect(log.statuses.at(-1)?.status.error?.message).toBe('new properties of the source: no such file')
+    log.operator({ key, value: null })
+    await vi.advanceTimersByTimeAsync(500)
+    expect([states(), log.statuses.at(-1)?.status.error]).toEqual([{ 'orders-0': 'MIRRORING', 'orders-1': 'MIRRORING' }, undefined])
     await runner.drain()
   })
 

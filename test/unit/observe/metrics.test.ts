@@ -20,14 +20,36 @@ describe('metrics', () => {
       'records_total{mirror="m",topic="orders",partition="1"} 10',
       'retries_total{mirror="m",topic="orders",partition="0"} 1',
       'retries_total{mirror="m",topic="orders",partition="1"} 1',
+      'rewritten_batches_total{mirror="m",topic="orders",partition="0"} 2',
+      'rewritten_batches_total{mirror="m",topic="orders",partition="1"} 2',
       'lag_records{mirror="m",topic="orders",partition="0"} 5',
       'lag_records{mirror="m",topic="orders",partition="1"} 0',
       'partition_state{mirror="m",topic="orders",partition="0",state="MIRRORING"} 1',
       'partition_state{mirror="m",topic="orders",partition="1",state="FAILED"} 1',
+      'lost_offsets{mirror="m",topic="orders",partition="0"} 0',
+      'lost_offsets{mirror="m",topic="orders",partition="1"} 0',
       'runner_alive 1',
       'runner_owned_shards 3',
       'runner_buffered_bytes 7',
     ])
+  })
+
+  it('names the producer whose open transaction a partition waits for, and counts lost offsets', async () => {
+    const openTransaction = { producerId: 4001n, firstOffset: 25n, lastWriteAt: Date.now() - 60_000 }
+    const partitions = [
+      partition({ openTransaction, lostOffsets: 1n << 33n }),
+      partition({ partition: 1, openTransaction, lostOffsets: 2n }),
+    ]
+    const seconds = (text: string) => /open_transaction_seconds\{(.*)\} (\d+)/.exec(text)?.slice(1)
+    const text = samples(await createMetrics({ snapshot: () => runner(partitions) }).render())
+    expect(seconds(text.find((line) => line.includes('partition="1",producer_id'))!)).toEqual([
+      'mirror="m",topic="orders",partition="1",producer_id="4001"',
+      '60',
+    ])
+    expect(text).toContain('lost_offsets{mirror="m",topic="orders",partition="0"} 8589934592')
+    const summed = samples(await createMetrics({ snapshot: () => runner(partitions), partitionLimit: 1 }).render())
+    expect(seconds(summed.join('\n'))).toEqual(['mirror="m",topic="orders",producer_id="4001"', '60'])
+    expect(summed).toContain('lost_offsets{mirror="m",topic="orders"} 8589934594')
   })
 
   it('is read anew at each scrape and forgets partitions that left', async () => {

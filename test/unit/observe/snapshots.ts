@@ -7,6 +7,8 @@ export const partition = (given: Partial<PartitionSnapshot> = {}): PartitionSnap
   state: 'MIRRORING',
   bytes: 1000,
   records: 10,
+  rewrittenBatches: 2,
+  lostOffsets: 0n,
   retries: 1,
   sourceHighWatermark: 30n,
   lastStableOffset: 30n,
