@@ -67,7 +67,8 @@ function withBody(batch: Buffer, body: Buffer): Buffer {
 function mergePlain(parts: readonly Buffer[]): Buffer | undefined {
   const first = parts[0]!
   const baseTimestamp = int64(first, At.baseTimestamp)
-  let maxTimestamp = baseTimestamp
+  // Not the base: where the cleaner left a delete horizon, that stands in its place.
+  let maxTimestamp = -1
   const records = parts.reduce((sum, part) => sum + countOf(part), 0)
   const target = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + part.length, records * GROWTH_PER_RECORD))
   first.copy(target, 0, 0, At.records)

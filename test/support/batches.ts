@@ -82,7 +82,8 @@ export function castagnoli(bytes: Buffer): number {
   return bitwise(bytes, 0x82f63b78)
 }
 
-const oldCrc = (bytes: Buffer) => bitwise(bytes, 0xedb88320)
+/** CRC-32 bit by bit, of magic 0 and 1. */
+export const oldCrc = (bytes: Buffer): number => bitwise(bytes, 0xedb88320)
 
 function bitwise(bytes: Buffer, polynomial: number): number {
   let crc = -1

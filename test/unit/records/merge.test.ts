@@ -12,6 +12,7 @@ import {
   scanBatches,
 } from '../../../src/records/index.js'
 import { decodeRecords, encodeBatch, type NewRecord } from '../../../src/records/record-codec.js'
+import { writeBatch } from '../../support/batch-writer.js'
 import { batch } from '../../support/batches.js'
 
 const bytes = fc.option(fc.uint8Array({ maxLength: 80 }).map((value) => Buffer.from(value)))
@@ -65,6 +66,13 @@ describe('merging small neighbours', () => {
     expect(mergeKeyOf(batch({ valueSize: MERGED_BYTES }))).toBeUndefined()
     expect(mergeKeyOf(batch({ valueSize: 4_000 }))).toBe(0)
     expect(mergeKeyOf(batch({ valueSize: 4_000, attributes: 1 }))).toBeUndefined()
+  })
+
+  it('takes the latest time from the records, also of a batch whose base time is a delete horizon', () => {
+    const record = { timestamp: 1_700_000_000_000n, key: Buffer.from('k'), value: null, headers: [] }
+    const options = { baseOffset: 0n, records: [[0, record]] as const, lastOffsetDelta: 0 }
+    const merged = mergeBatches([writeBatch({ ...options, deleteHorizon: 1_800_000_000_000n }), writeBatch(options)])!
+    expect(contentOf(merged, 0n).header.maxTimestamp).toBe(1_700_000_000_000n)
   })
 
   it.each(['gzip', 'snappy', 'lz4', 'zstd'] as const)('opens batches in %s and writes them again as one', (compression) => {
