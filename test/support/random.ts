@@ -13,3 +13,12 @@ export function randomOf(name: string): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
+
+/**
+ * Options of a fast-check property: so many runs, more with TEST_RUNS times as many, and TEST_SEED to have a failure
+ * again (fast-check tells the seed of one).
+ */
+export function propertyRuns(runs: number): { readonly numRuns: number; readonly seed?: number } {
+  const { TEST_SEED: seed, TEST_RUNS: times } = process.env
+  return { numRuns: runs * Number(times ?? 1), ...(seed === undefined ? {} : { seed: Number(seed) }) }
+}
