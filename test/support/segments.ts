@@ -26,6 +26,26 @@ export async function raiseLogStart(broker: KafkaBroker, topic: string, partitio
   await rm(join(logs, '.kafka_cleanshutdown'), { force: true })
 }
 
+/**
+ * Puts a hand-made log in the place of a partition's on a stopped broker: for what brokers only have after months, or from versions
+ * before theirs. All of it goes into one segment; the broker recovers the rest at its next start.
+ *
+ * @param start the log's first offset, not above the first batch's
+ * @throws Error when the broker runs
+ */
+export async function plantLog(broker: KafkaBroker, topic: string, partition: number, start: bigint, log: Buffer): Promise<void> {
+  if (broker.running) throw new Error('Stop the broker first: its log is about to be rewritten')
+  const logs = join(broker.dataDir, 'logs')
+  const folder = join(logs, `${topic}-${partition}`)
+  for (const file of await readdir(folder)) if (file.endsWith('.log')) await rm(join(folder, file))
+  await writeFile(join(folder, segmentName(start)), log)
+  await removeDerived(folder)
+  for (const checkpoint of CHECKPOINTS) await forget(join(logs, checkpoint), topic, partition)
+  await rm(join(logs, '.kafka_cleanshutdown'), { force: true })
+}
+
+const segmentName = (start: bigint) => `${start.toString().padStart(20, '0')}.log`
+
 /** Adds `shift` to the base offset of every batch (it lies outside the batch's CRC) and to the file's name. */
 async function shiftSegment(folder: string, name: string, shift: bigint): Promise<void> {
   const path = join(folder, name)
@@ -36,7 +56,7 @@ async function shiftSegment(folder: string, name: string, shift: bigint): Promis
   }
   await writeFile(path, bytes)
   const base = BigInt(name.slice(0, -'.log'.length)) + shift
-  await rename(path, join(folder, `${base.toString().padStart(20, '0')}.log`))
+  await rename(path, join(folder, segmentName(base)))
 }
 
 async function removeDerived(folder: string): Promise<void> {
