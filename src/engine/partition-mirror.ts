@@ -341,6 +341,8 @@ export class PartitionMirror {
     await this.enter('FAILED', { error: { message: reason, retries, at: this.now() } }).catch(() => {})
     this.error = reason
     await this.pause.wait(backoffMs(retries, failedRetryInitialBackoffMs, failedRetryMaxBackoffMs))
+    // It may be what failed us, and what the operator has changed since.
+    this.context.forgetMaxMessageBytes()
   }
 
   private async refresh(side: 'source' | 'destination'): Promise<void> {
