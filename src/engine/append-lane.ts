@@ -4,7 +4,8 @@ import { Produce } from '../protocol/api/produce.js'
 import type { RequestOf, ResponseOf } from '../protocol/schema.js'
 import type { CopyEnd } from './copy-session.js'
 import { LostPlace } from './errors.js'
-import type { PartitionCopy, Sendable } from './partition-copy.js'
+import type { PartitionCopy } from './partition-copy.js'
+import type { Sendable } from './step-queue.js'
 
 /** Requests in flight on one connection. The broker works on one at a time; more only lengthens its queue. */
 const MAX_REQUESTS = 5
@@ -16,8 +17,7 @@ const LOOK_AGAIN_MS = 200
 /** From this version on Produce names topics by id, which a recreated topic does not have (KIP-516). */
 const FIRST_VERSION_WITH_TOPIC_IDS = 13
 
-type Batch = Sendable
-type Sent = { readonly copy: PartitionCopy; readonly batch: Batch }
+type Sent = { readonly copy: PartitionCopy; readonly batch: Sendable }
 
 /**
  * All appends of one lane to one destination leader, on one connection so that the broker sees each partition's batches

@@ -1,38 +1,11 @@
 import { ConnectionError } from '../client/errors.js'
 import { kafkaError } from '../protocol/errors.js'
-import {
-  MERGED_BYTES,
-  mergeBatches,
-  mergeKeyOf,
-  nextSequence,
-  patchForAppend,
-  readBatchHeader,
-  type Step,
-  translate,
-} from '../records/index.js'
+import { type AppendStep, type FillStep, nextSequence, patchForAppend, type Step, translate } from '../records/index.js'
 import { appendAnswer } from './append-answers.js'
 import type { Slab } from './byte-budget.js'
 import { type CopyCounters, type CopyEnd, type CopyPorts, type CopyStart, ENDS, type FetchedPartition } from './copy-session.js'
-import { Queue } from './queue.js'
 import type { RateLimit } from './rate-limit.js'
-
-type AppendStep = Extract<Step, { kind: 'append' }>
-type FillStep = Extract<Step, { kind: 'fill' }>
-
-/** A new source leader epoch, to be on record before the first of its batches is appended. */
-interface EpochStep {
-  readonly kind: 'epoch'
-  readonly epoch: number
-  readonly startOffset: bigint
-}
-
-type Queued = { readonly step: Step | EpochStep; readonly slab: Slab | undefined }
-
-/** A batch to be appended and the memory it lies in, to be released when it is done with. */
-export interface Sendable {
-  readonly step: AppendStep
-  readonly slab: Slab
-}
+import { type Sendable, StepQueue } from './step-queue.js'
 
 /** Appends in flight per partition: more than five would outrun the broker's memory of the last five batches. */
 const MAX_IN_FLIGHT = 5
@@ -59,7 +32,7 @@ export class PartitionCopy {
   /** True once an append of this session got no answer: it may still land. */
   uncertain = false
 
-  private readonly queue = new Queue<Queued>()
+  private readonly queue: StepQueue
   /** The offset after the last one queued. */
   private nextOffset: bigint
   private sequence: number
@@ -83,6 +56,7 @@ export class PartitionCopy {
     private readonly counters: CopyCounters,
     private readonly now: () => number = () => performance.now(),
   ) {
+    this.queue = new StepQueue(start.maxMessageBytes)
     this.anchored = start.producerKnown
     this.landedAt = now()
     this.fetchOffset = start.fetchFrom
@@ -146,7 +120,6 @@ export class PartitionCopy {
   finish(end: CopyEnd): void {
     if (this.end !== undefined) return
     this.end = end
-    for (const { slab } of this.queue) slab?.release()
     this.queue.clear()
     this.queuedBytes = 0
     this.resolveEnded(end)
@@ -171,53 +144,14 @@ export class PartitionCopy {
 
   /** The next batch the lane may send now, patched for the destination; undefined while there is none. */
   takeBatch(): Sendable | undefined {
-    const head = this.queue.first
-    if (head?.step.kind !== 'append' || this.busy || this.end !== undefined || this.inFlight >= this.window()) return undefined
-    const { step, slab } = this.takeMerged() ?? this.takeOne()
+    if (this.queue.first?.kind !== 'append' || this.busy || this.end !== undefined || this.inFlight >= this.window()) return undefined
+    const sendable = this.queue.takeBatch()
+    const { step } = sendable
     const { producerId, producerEpoch } = this.start
     patchForAppend(step.bytes, { producerId, producerEpoch, baseSequence: this.sequence })
     this.sequence = nextSequence(this.sequence, step.count)
     this.inFlight++
-    return { step, slab }
-  }
-
-  /** The small batches at the head of the queue as one, if there are several: a request each would be the limit otherwise. */
-  private takeMerged(): Sendable | undefined {
-    const neighbours: Sendable[] = []
-    const limit = Math.min(MERGED_BYTES, this.start.maxMessageBytes)
-    let key: number | undefined
-    let [size, batches] = [0, 0]
-    for (const { step, slab } of this.queue) {
-      if (step.kind !== 'append' || size + step.size > limit) break
-      const stepKey = mergeKeyOf(step.bytes)
-      if (stepKey === undefined || stepKey !== (key ?? stepKey)) break
-      key = stepKey
-      size += step.size
-      batches += step.batches
-      neighbours.push({ step, slab: slab! })
-    }
-    const [first] = neighbours
-    if (first === undefined || batches === 1) return undefined
-    const bytes = mergeBatches(neighbours.map(({ step }) => step.bytes))
-    if (bytes === undefined || bytes.length > limit) return undefined
-    const slab = first.slab.successor(bytes.length)
-    let count = 0
-    for (const { step, slab: source } of neighbours) {
-      count += step.count
-      source.release()
-      this.queue.shift()
-    }
-    return { step: { ...first.step, bytes, batches: 1, count, size }, slab }
-  }
-
-  /** The batch at the head of the queue; of several that could not be merged the first. */
-  private takeOne(): Sendable {
-    const { step, slab } = this.queue.first as Sendable
-    if (step.batches === 1) return this.queue.shift() as Sendable
-    const [first, rest] = partFirst(step)
-    slab.retain()
-    this.queue.replaceFirst({ step: rest, slab })
-    return { step: first, slab }
+    return sendable
   }
 
   /** Appends that may be in flight. One while the broker may not know our producer: it would put the second where the first failed. */
@@ -277,7 +211,7 @@ export class PartitionCopy {
   private enqueue(step: Step, slab: Slab): void {
     if (step.kind !== 'refuse') {
       if (step.leaderEpoch > this.lastFetchedEpoch) {
-        this.queue.push({ step: { kind: 'epoch', epoch: step.leaderEpoch, startOffset: step.baseOffset }, slab: undefined })
+        this.queue.push({ kind: 'epoch', epoch: step.leaderEpoch, startOffset: step.baseOffset })
         this.lastFetchedEpoch = step.leaderEpoch
       }
       this.nextOffset = step.baseOffset + BigInt(step.count)
@@ -285,17 +219,17 @@ export class PartitionCopy {
     }
     if (step.kind !== 'append') {
       if (step.kind === 'refuse') this.refused = true
-      this.queue.push({ step, slab: undefined })
+      this.queue.push(step)
       return
     }
     this.queuedBytes += step.size
-    this.queue.push({ step, slab: slabOf(step, slab) })
+    this.queue.pushAppend(step, slab)
   }
 
   /** Works on the head of the queue as far as it is not a matter of the lane. */
   private advance(): void {
     if (this.end !== undefined || this.busy) return
-    const step = this.queue.first?.step
+    const step = this.queue.first
     if (step === undefined) {
       if (this.draining && this.inFlight === 0) this.finish({ kind: 'drained' })
     } else if (step.kind === 'append') {
@@ -335,25 +269,4 @@ export class PartitionCopy {
     this.wakeSettled = []
     for (const resolve of waiting) resolve()
   }
-}
-
-/** What was encoded anew has memory of its own; everything else keeps the fetched set in use. */
-function slabOf(step: AppendStep, fetched: Slab): Slab {
-  if (step.rewritten) return fetched.successor(step.bytes.length)
-  fetched.retain()
-  return fetched
-}
-
-function partFirst(step: AppendStep): readonly [first: AppendStep, rest: AppendStep] {
-  const { size, count } = readBatchHeader(step.bytes, 0)
-  const first = { ...step, bytes: step.bytes.subarray(0, size), batches: 1, count, size }
-  const rest = {
-    ...step,
-    bytes: step.bytes.subarray(size),
-    batches: step.batches - 1,
-    baseOffset: step.baseOffset + BigInt(count),
-    count: step.count - count,
-    size: step.size - size,
-  }
-  return [first, rest]
 }
