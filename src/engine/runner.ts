@@ -2,7 +2,7 @@ import { listOffsets } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { GroupMembership } from '../client/group.js'
 import { assignShards } from '../mirror/assignor.js'
-import { clientPropertiesOf, type MirrorConfig, mirrorConfigOf } from '../mirror/config.js'
+import { type MirrorConfig, mirrorConfigOf } from '../mirror/config.js'
 import { isActive, MirrorState, type StateRecord } from '../mirror/fold.js'
 import { forcedSettings } from '../mirror/held.js'
 import { SHARDS, shardOf } from '../mirror/shards.js'
@@ -19,8 +19,8 @@ import type { PartitionContext } from './partition-context.js'
 import { PartitionMirror } from './partition-mirror.js'
 import { lowestOwnerEpoch } from './shard-floor.js'
 import { Slots } from './slots.js'
-import { SourceLink } from './source-link.js'
 import { SourceTrouble, type Wanted } from './source-trouble.js'
+import { Sources } from './sources.js'
 import { TopicCare } from './topic-care.js'
 import { TopicWatch } from './topic-watch.js'
 
@@ -69,7 +69,7 @@ export class Runner {
   private readonly held = new Map<string, Held>()
   /** Partitions let go that are not done yet: taken up again now, they would be copied twice at once. */
   private readonly leaving = new Map<string, Promise<void>>()
-  private readonly sources = new Map<string, { readonly fingerprint: string; readonly link: SourceLink }>()
+  private readonly sources: Sources
   private readonly budget: ByteBudget
   private readonly destination: DestinationLink
   private readonly group: GroupMembership
@@ -104,7 +104,7 @@ export class Runner {
     this.watch = new TopicWatch({
       topics: () => new Set([...this.held.keys()].map(topicOfKey)),
       intervalMs: () =>
-        Math.min(LONGEST_WATCH_INTERVAL_MS, ...[...this.sources.keys()].map((mirror) => this.configOf(mirror).metadataRefreshIntervalMs)),
+        Math.min(LONGEST_WATCH_INTERVAL_MS, ...[...this.sources.mirrors].map((mirror) => this.configOf(mirror).metadataRefreshIntervalMs)),
       look: (topics) => options.destination.topics(topics),
       seen: (topic, topicId) => {
         for (const [key, { partition }] of this.held) if (topicOfKey(key) === topic) partition.destinationSeen(topicId)
@@ -113,7 +113,7 @@ export class Runner {
     })
     this.transactions = new TransactionWatch({
       partitions: () => [...this.held.values()].map(({ partition }) => partition.snapshot),
-      source: (mirror) => this.sources.get(mirror)?.link.cluster,
+      source: (mirror) => this.sources.linkOf(mirror)?.cluster,
     })
     this.trouble = new SourceTrouble({
       now: Date.now,
@@ -126,6 +126,13 @@ export class Runner {
         destinationTopicId: spec.destinationTopicId,
       }),
       write: (want, status) => this.writeStatus(want, status),
+    })
+    this.sources = new Sources({
+      state: this.state,
+      budget: this.budget,
+      trouble: this.trouble,
+      open: (mirror, properties) => options.openSource(mirror, properties),
+      atWork: (mirror) => [...this.held].filter(([key]) => mirrorOfKey(key) === mirror).map(([, { partition }]) => partition),
     })
   }
 
@@ -177,7 +184,7 @@ export class Runner {
     this.trouble.close()
     this.stopped.abort()
     await this.following?.catch((error) => this.warn('state', `reading ${this.options.log.topic}`, error))
-    await Promise.all([...this.sources.values()].map(({ link }) => link.close()))
+    await this.sources.close()
     await this.destination.close()
     await this.options.destination.close()
   }
@@ -256,7 +263,7 @@ export class Runner {
     const wanted = this.wanted()
     this.budget.setLimit(this.bufferBytes(wanted))
     const atWork = [...this.held.keys(), ...this.leaving.keys()].map(mirrorOfKey)
-    this.relinkSources(new Set([...[...wanted.values()].map(({ mirror }) => mirror), ...atWork]))
+    this.sources.reconcile(new Set([...[...wanted.values()].map(({ mirror }) => mirror), ...atWork]))
     for (const [key, held] of [...this.held]) {
       const want = wanted.get(key)
       // Removed and added again is another copy, with other ids and producers.
@@ -270,7 +277,7 @@ export class Runner {
       }
     }
     for (const [key, want] of wanted)
-      if (!this.held.has(key) && !this.leaving.has(key) && this.sources.has(want.mirror)) this.held.set(key, this.takeUp(want))
+      if (!this.held.has(key) && !this.leaving.has(key) && this.sources.linkOf(want.mirror)) this.held.set(key, this.takeUp(want))
     this.trouble.tell([...wanted].filter(([key]) => !this.held.has(key) && !this.leaving.has(key)).map(([, want]) => want))
   }
 
@@ -308,7 +315,7 @@ export class Runner {
       owner: options.owner,
       destination: this.destination,
       fastForwardSlots: this.fastForwardSlots,
-      source: () => this.sources.get(mirror)!.link,
+      source: () => this.sources.linkOf(mirror)!,
       spec: () => held.spec,
       config: () => this.configOf(mirror),
       recordGap: () => {
@@ -338,46 +345,6 @@ export class Runner {
 
   private configOf(mirror: string): MirrorConfig {
     return mirrorConfigOf(this.state.mirror(mirror)?.configs ?? new Map())
-  }
-
-  /** Opens what is needed, closes what is not, and moves partitions over where the source's properties changed. */
-  private relinkSources(needed: ReadonlySet<string>): void {
-    for (const mirror of needed) {
-      const entry = this.state.mirror(mirror)
-      if (entry === undefined) continue
-      const properties = clientPropertiesOf(entry.configs)
-      const fingerprint = JSON.stringify([entry.spec.sourceClusterId, ...[...properties].sort(([a], [b]) => (a < b ? -1 : 1))])
-      const current = this.sources.get(mirror)
-      if (current?.fingerprint === fingerprint) {
-        // What could not be used was taken back.
-        if (this.trouble.over(mirror)) this.relink(mirror, 'the source’s properties are what they were')
-        continue
-      }
-      try {
-        const link = new SourceLink(mirror, this.options.openSource(mirror, properties), entry.spec.sourceClusterId, this.budget)
-        this.sources.set(mirror, { fingerprint, link })
-        this.trouble.over(mirror)
-      } catch (error) {
-        const message = error instanceof Error ? error.message : String(error)
-        // Partitions at work go on as they are; the others cannot begin.
-        if (this.trouble.begins(mirror, message))
-          for (const [key, held] of this.held)
-            if (mirrorOfKey(key) === mirror) void held.partition.note(`new properties of the source: ${message}`)
-        continue
-      }
-      this.relink(mirror, 'the source’s properties changed')
-      void current?.link.close()
-    }
-    for (const [mirror, { link }] of this.sources) {
-      if (needed.has(mirror)) continue
-      this.sources.delete(mirror)
-      void link.close()
-    }
-    this.trouble.keep(needed)
-  }
-
-  private relink(mirror: string, reason: string): void {
-    for (const [key, { partition }] of this.held) if (mirrorOfKey(key) === mirror) partition.relink(reason)
   }
 }
 
