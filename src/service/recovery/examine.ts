@@ -73,12 +73,16 @@ export async function examine(examined: Examined): Promise<ReadonlyMap<number, L
     offsets(destination, here, partitions, 'earliest'),
     offsets(destination, here, partitions, 'latest'),
   ])
-  const strict = isThere(there) && (await isStrict(source, topic))
+  let strict: Promise<boolean> | undefined
+  const askStrict = () => {
+    strict ??= isStrict(source, topic)
+    return strict
+  }
   const looked = await inPool(PARTITIONS_AT_ONCE, partitions, async (partition): Promise<Looked> => {
     try {
       const from = isThere(there) && partition < there.partitions.length ? there : undefined
       const to = isThere(here) && partition < here.partitions.length ? here : undefined
-      return await look(examined, partition, strict, {
+      return await look(examined, partition, askStrict, {
         source: from && {
           topicId: from.topicId,
           firstOffset: known(starts, partition),
@@ -125,7 +129,7 @@ async function isStrict(source: Cluster, topic: string): Promise<boolean> {
 
 type Bounds = Pick<Looked, 'source' | 'destination'>
 
-async function look(examined: Examined, partition: number, strict: boolean, bounds: Bounds): Promise<Looked> {
+async function look(examined: Examined, partition: number, askStrict: () => Promise<boolean>, bounds: Bounds): Promise<Looked> {
   const { spec, topic } = examined
   const nothing = { ...bounds, differsFrom: undefined, tail: undefined, unseen: undefined }
   if (bounds.source === undefined || bounds.destination === undefined) return nothing
@@ -147,7 +151,7 @@ async function look(examined: Examined, partition: number, strict: boolean, boun
     from: max(source.firstOffset, destination.logStartOffset),
     sourceEnd: source.lastStableOffset,
     destinationEnd: logEndOffset,
-    strict,
+    strict: await askStrict(),
   }
   const differsFrom = isOther ? destination.logStartOffset : await findDivergence(there, here, range)
   const tail =

@@ -9,6 +9,7 @@ import type { RecoveryWish } from '../../mirror/state.js'
 import { byName, inPool, type ServiceContext, within } from '../context.js'
 import { DESTINATION, sourceOf, toMirrorError } from '../failures.js'
 import { missingCreateRight, missingTopicRights, refuseMissingRights } from '../rights.js'
+import { liveRunners } from '../runners.js'
 import { checkedClusterId, openSource } from '../source-connection.js'
 import { type Mirror, mustExist, put } from '../state-store.js'
 import type { RecoveredPartition, RecoveredTopic, RecoverMirrorOptions, RecoverMirrorResult, TopicResult } from '../types.js'
@@ -31,6 +32,9 @@ export async function recoverMirror(context: ServiceContext, name: string, optio
     const work: Work = { context, mirror, state, source, unseen, options, warnings: [] }
     const results = await inPool(TOPICS_AT_ONCE, topics, (topic) => recoverTopic(work, topic))
     const found = results.filter((result) => !result.ok || result.partitions.length > 0)
+    if (unseen !== undefined) work.warnings.push(`the logs of mirror ${name} cannot be compared: ${unseen}`)
+    if (!options.dryRun && found.length > 0 && (await liveRunners(context.destination).catch(() => 1)) === 0)
+      work.warnings.push('no runner is alive: what is to be tried or copied again waits until one is started with run')
     return { topics: found.sort(byName), warnings: work.warnings }
   } finally {
     await source.close()

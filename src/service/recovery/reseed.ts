@@ -89,13 +89,17 @@ function newReseed(topic: string, at: number, discard: boolean): Reseed {
   return { at, tailTopic: discard ? undefined : tailTopicOf(topic, at), old: undefined, kept: false }
 }
 
-/** Tells runners to let go, and everybody that this has begun; one that was begun is gone on with. */
+/** Tells runners to let go, and everybody that this has begun; one that was begun is gone on with, and may be told to keep nothing. */
 function begin({ context, mirror, topic, options }: ReseedWork): Promise<Reseeding> {
   return context.store.update((state) => {
     const spec = mustExist(state, mirror).topics.get(topic)
     if (!isActive(spec)) throw failure('TOPIC_NOT_MIRRORED', `mirror ${mirror} has no topic ${topic}`)
     const { reseed } = spec
-    if (reseed !== undefined) return { records: [], result: { ...spec, reseed } }
+    if (reseed !== undefined) {
+      if (!options.discard || reseed.kept) return { records: [], result: { ...spec, reseed } }
+      const discarding = { ...spec, reseed: { ...reseed, tailTopic: undefined, kept: reseed.old !== undefined } }
+      return { records: [put({ kind: 'topic', mirror, topic }, discarding)], result: discarding }
+    }
     if (spec.desired === 'STOPPING')
       throw failure('CONFLICT', `topic ${topic} is being removed from mirror ${mirror}`, 'Run remove again to finish that first.')
     const next = { ...spec, desired: 'STOPPING' as const, reseed: newReseed(topic, context.now(), options.discard) }
