@@ -5,7 +5,7 @@ import { type ReseedStep, reseedTopic } from '../../src/service/recovery/reseed.
 import { StateStore } from '../../src/service/state-store.js'
 import type { RecoveredPartition, RecoverMirrorOptions } from '../../src/service/types.js'
 import { useBrokers } from '../support/brokers.js'
-import { readLog, type SpelledRecord, writeLog, writeRecords } from '../support/kafka-log.js'
+import { beginTransaction, endTransaction, readLog, type SpelledRecord, writeLog, writeRecords } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
 import { eventually } from '../support/wait.js'
 
@@ -15,7 +15,7 @@ const closing: Cluster[] = []
 
 beforeAll(async () => {
   await mirroring.create()
-  await mirroring.startRunner()
+  await mirroring.startRunner({ http: true })
 })
 afterAll(() => Promise.all(closing.map((cluster) => cluster.close())))
 
@@ -70,6 +70,37 @@ async function keptTails(topic: string): Promise<Record<string, string[][]>> {
     ]),
   )
 }
+
+test('who keeps a partition waiting is named by describe and the metrics, until the transaction is over', async () => {
+  const { source, worker } = brokers
+  await mirrored('waiting', 2, 20)
+  await beginTransaction(worker, source, 'left-open')
+  await writeLog(worker, source, { topic: 'waiting', transactionalId: 'left-open', records: 5 })
+  await writeLog(worker, source, { topic: 'waiting', records: 10, partitions: 2 })
+  const shown = async () => (await mirroring.admin.describeMirrors(['m'], { topics: ['waiting'] })).partitions
+  const [held, free] = await eventually(async () => {
+    const rows = await shown()
+    return rows[0]?.openTransaction !== undefined && rows
+  })
+  expect(held).toMatchObject({
+    state: 'MIRRORING',
+    destinationOffset: 10n,
+    lastStableOffset: 10n,
+    lag: 10n,
+    openTransaction: { firstOffset: 10n },
+  })
+  expect(Math.abs(Date.now() - held!.openTransaction!.lastWriteAt)).toBeLessThan(60_000)
+  expect(free!.openTransaction).toBeUndefined()
+  const { producerId } = held!.openTransaction!
+  const series = `kafka_mirrors_open_transaction_seconds{mirror="m",topic="waiting",partition="0",producer_id="${producerId}"}`
+  await eventually(async () => (await runner().metrics()).includes(series), { within: 20_000 })
+  expect(runner().said(new RegExp(`waits at offset 10 for the open transaction of producer ${producerId} `))).toBeDefined()
+  await endTransaction(worker, 'left-open', 'abort')
+  await mirroring.caughtUp('waiting')
+  expect((await shown()).map(({ openTransaction }) => openTransaction)).toEqual([undefined, undefined])
+  expect(await runner().metrics()).not.toContain('kafka_mirrors_open_transaction_seconds{')
+  expect(await mirroring.differences('waiting')).toEqual([])
+})
 
 test('a gap is shown, and recorded for the one partition that was asked for', async () => {
   const { source } = brokers
@@ -233,6 +264,8 @@ test('a reseed that is interrupted after any of its steps is finished by running
     // As if it had been killed: nothing but the state is left of it.
     if (step === 'added') continue
     expect(await recover('interrupted', { dryRun: true })).toMatchObject([{ problem: 'unfinished' }, { problem: 'unfinished' }])
+    const { warnings } = await mirroring.admin.describeMirrors(['m'], { topics: ['interrupted'] })
+    expect(warnings.join()).toContain('kafka-mirrors recover --mirror m --topic interrupted --on-divergence reseed --yes')
     const added = await mirroring.admin.addTopicsToMirror({ interrupted: 'm' })
     expect(added.topics).toMatchObject([{ ok: false, error: { code: 'TOPIC_ALREADY_MIRRORED' } }])
   }

@@ -25,6 +25,8 @@ export interface RunnerOptions {
   /** Java client properties, over a session of 3 s. */
   readonly properties?: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
+  /** Serve health and metrics at a port of its own, see {@link RunnerProcess.metrics}. */
+  readonly http?: boolean
 }
 
 /** Dead runners are noticed after 3 s: brokers of tests must allow it (`group.min.session.timeout.ms`). */
@@ -49,7 +51,8 @@ export class RunnerProcess {
   static spawn(options: RunnerOptions): RunnerProcess {
     const properties = Object.entries({ ...QUICK_SESSION, ...options.properties }).flatMap(([key, value]) => ['-X', `${key}=${value}`])
     const mirrors = (options.mirrors ?? []).flatMap((mirror) => ['--mirror', mirror])
-    const words = ['run', '--bootstrap-server', options.bootstrap, ...properties, ...mirrors]
+    const http = options.http ? ['--http', '127.0.0.1:0'] : []
+    const words = ['run', '--bootstrap-server', options.bootstrap, ...properties, ...mirrors, ...http]
     return new RunnerProcess(
       spawn(process.execPath, [PROGRAM, ...words], { env: { ...process.env, ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] }),
     )
@@ -82,6 +85,12 @@ export class RunnerProcess {
   /** Lines whose sentence matches. */
   said(sentence: RegExp): RunnerLogLine | undefined {
     return this.log.find((line) => sentence.test(line.msg))
+  }
+
+  /** What Prometheus would read. */
+  async metrics(): Promise<string> {
+    const [address] = /http:\/\/[0-9.:]+/.exec(this.said(/^health and metrics on /)!.msg)!
+    return (await fetch(`${address}/metrics`)).text()
   }
 
   /** The end of the log, for a failing test. */
