@@ -1,7 +1,8 @@
 import { writeTxnMarkers } from '../client/admin.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
 import { awaitLogEnd, type LogEndPort } from './await-log-end.js'
-import { Fenced, LostPlace } from './errors.js'
+import { Fenced, LostPlace, Realign } from './errors.js'
+import { destinationLogEnd } from './positions.js'
 
 /** Entries of one request: more gain nothing on one partition, and keep neighbours on the broker waiting. */
 const MARKERS_PER_REQUEST = 2_000
@@ -12,6 +13,8 @@ export interface MarkerFillPort extends LogEndPort {
   readonly producerEpoch: number
   /** The owner epoch, given as coordinator epoch: markers of an older owner are refused once this one's has landed. */
   readonly ownerEpoch: number
+  /** No marker of this owner epoch has landed in the partition yet: an earlier owner's would still be taken. */
+  readonly isFirst: boolean
   /** Asked before every request: a long fill may outlive the right to it. */
   readonly mayAppend: () => boolean
 }
@@ -23,16 +26,24 @@ export interface MarkerFillPort extends LogEndPort {
  * leader must show them. After any throw it is unknown whether they landed; the owner must take a new owner epoch before the
  * next fill, and start from the log end.
  *
- * @throws PartitionFailure when the log end is not where the markers should have put it; Fenced by a newer owner; KafkaError.
+ * An earlier owner that does not know yet that it was deposed fills the same offsets. The first marker shuts it out, so it goes
+ * ahead alone, and only onto the log end at which it is meant to be.
+ *
+ * @throws Realign when the log has grown since it was read, before anything was sent; PartitionFailure when the log end is not where the markers should have put it; Fenced by a newer owner; KafkaError.
  */
 export async function fillWithMarkers(port: MarkerFillPort, baseOffset: bigint, count: number): Promise<void> {
+  if (port.isFirst) {
+    const logEndOffset = await destinationLogEnd(port.cluster, port.topic, port.partition, port.leaderEpoch)
+    if (logEndOffset !== baseOffset) throw new Realign(`the log end is ${logEndOffset} where ${baseOffset} was to be filled`)
+  }
   for (let done = 0; done < count; ) {
     if (!port.mayAppend()) throw new LostPlace()
-    const size = Math.min(MARKERS_PER_REQUEST, count - done)
+    const alone = port.isFirst && done === 0
+    const size = alone ? 1 : Math.min(MARKERS_PER_REQUEST, count - done)
     await writeMarkers(port, size)
     done += size
     // The next append's base offset, or the next owner, tells if anything else was written meanwhile.
-    if (size > 1) await awaitLogEnd(port, baseOffset + BigInt(done))
+    if (size > 1 || alone) await awaitLogEnd(port, baseOffset + BigInt(done))
   }
 }
 

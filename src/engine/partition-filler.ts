@@ -36,6 +36,8 @@ export interface Fill {
 export class PartitionFiller {
   /** A marker of an earlier fill may still land. */
   private strayMarker = false
+  /** The owner epoch of the last marker that surely landed. */
+  private landedEpoch: number | undefined
   /** A transaction of ours may not be over. */
   private openTransaction = false
   /** Claimed by this owner, with nothing of it under way. */
@@ -90,6 +92,7 @@ export class PartitionFiller {
     const before = this.strayMarker
     if (before) await this.context.renewOwnerEpoch()
     this.strayMarker = true
+    const ownerEpoch = this.context.ownerEpoch()
     const fill = fillWithMarkers(
       {
         cluster: destination.cluster,
@@ -98,7 +101,8 @@ export class PartitionFiller {
         leaderEpoch,
         producerId: start.producerId,
         producerEpoch: start.producerEpoch,
-        ownerEpoch: this.context.ownerEpoch(),
+        ownerEpoch,
+        isFirst: ownerEpoch !== this.landedEpoch,
         mayAppend: () => this.context.mayAppend() && !isOver(),
       },
       baseOffset,
@@ -109,6 +113,7 @@ export class PartitionFiller {
       throw error
     })
     this.strayMarker = false
+    this.landedEpoch = ownerEpoch
   }
 
   private async withTransactions({ start, leaderEpoch, baseOffset, count, isOver }: Fill): Promise<void> {
@@ -141,4 +146,4 @@ export class PartitionFiller {
 const mayStillLand = (error: unknown) =>
   error instanceof ConnectionError
     ? error.uncertain
-    : !(error instanceof KafkaError || error instanceof Fenced || error instanceof LostPlace)
+    : !(error instanceof KafkaError || error instanceof Fenced || error instanceof LostPlace || error instanceof Realign)

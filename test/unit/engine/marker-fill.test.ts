@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Cluster } from '../../../src/client/cluster.js'
-import { Fenced, LostPlace, PartitionFailure } from '../../../src/engine/errors.js'
+import { Fenced, LostPlace, PartitionFailure, Realign } from '../../../src/engine/errors.js'
 import { fillWithMarkers, type MarkerFillPort } from '../../../src/engine/marker-fill.js'
 import { Errors } from '../../../src/protocol/errors.js'
 
@@ -37,6 +37,7 @@ function setUp(options: { logEnd?: bigint; errorCode?: number; appearAfter?: num
     producerId: 71n,
     producerEpoch: 0,
     ownerEpoch: 9,
+    isFirst: false,
     mayAppend: () => options.mayAppend?.(requests.length) ?? true,
   }
   return { port, requests, sendOptions, foreign: (records: bigint) => (logEnd += records), logEnd: () => logEnd }
@@ -67,6 +68,25 @@ describe('filling with markers', () => {
   it('believes the answer to a single marker, which saves a round trip for each end of a transaction', async () => {
     const { port } = setUp({ appearAfter: Number.POSITIVE_INFINITY })
     await fillWithMarkers(port, 10n, 1)
+  })
+
+  it('shuts an earlier owner out with one marker, sent alone, before it fills the rest', async () => {
+    const { port, requests, logEnd } = setUp()
+    await fillWithMarkers({ ...port, isFirst: true }, 10n, 2_500)
+    expect(requests.map(({ markers }) => markers.length)).toEqual([1, 2_000, 499])
+    expect(logEnd()).toBe(2_510n)
+  })
+
+  it('sends nothing where an earlier owner has gone on meanwhile', async () => {
+    const { port, requests } = setUp({ logEnd: 13n })
+    await expect(fillWithMarkers({ ...port, isFirst: true }, 10n, 3)).rejects.toThrow(Realign)
+    expect(requests).toEqual([])
+  })
+
+  it('fails when an earlier owner’s marker landed beside the first', async () => {
+    const { port, requests, foreign } = setUp({ mayAppend: () => foreign(3n) > 0n })
+    await expect(fillWithMarkers({ ...port, isFirst: true }, 10n, 3)).rejects.toThrow(PartitionFailure)
+    expect(requests.length).toBe(1)
   })
 
   it('fails when the log end is further than the markers put it', async () => {
