@@ -118,11 +118,12 @@ async function readPositions(
 ): Promise<{ readonly positions: LogPositions; readonly producer: Producer }> {
   const { topic, partition } = context
   const { cluster } = context.destination
-  const [source, logStartOffset, { logEndOffset, producer }] = await Promise.all([
-    sourcePositions(context.source().cluster, topic, partition, sourceLeader.leaderEpoch),
+  const [logStartOffset, { logEndOffset, producer }] = await Promise.all([
     destinationLogStart(cluster, topic, partition, destinationLeader.leaderEpoch),
     appendPositionOf(context, destinationLeader),
   ])
+  // After the destination: what an earlier owner still appends is on the source by then, and never seems ahead of it.
+  const source = await sourcePositions(context.source().cluster, topic, partition, sourceLeader.leaderEpoch)
   const { logStartOffset: sourceStart } = source
   // Asked only where it matters: a source that starts above the destination's end, or an empty destination's first record.
   const id = { topic, partition, topicId: sourceLeader.topicId }
