@@ -1,27 +1,23 @@
-import type { PartitionState } from '../mirror/partition-states.js'
 import type { PartitionStatus } from '../mirror/state.js'
+import { AfterSession, RETRY_MAX_MS } from './after-session.js'
 import { backoffMs, Pause } from './backoff.js'
 import { classify } from './classify.js'
 import type { CopyEnd } from './copy-session.js'
-import { type PartitionSnapshot, publish } from './events.js'
+import type { PartitionSnapshot } from './events.js'
 import { LogStartFollower } from './log-start-follower.js'
 import { type Aligned, alignPartition } from './partition-aligner.js'
 import type { PartitionContext } from './partition-context.js'
 import { PartitionCopy } from './partition-copy.js'
 import { type FillRecord, PartitionFiller } from './partition-filler.js'
+import { PartitionStanding } from './partition-standing.js'
 import { destinationLogEnd } from './positions.js'
-import { StatusBook, type WriteStatus } from './status-book.js'
+import type { StatusBook, WriteStatus } from './status-book.js'
 
 const RETRY_INITIAL_MS = 1_000
-const RETRY_MAX_MS = 60_000
-/** A restart moves leaders for a moment; the first attempts are quick. */
-const MOVED_INITIAL_MS = 100
+/** A broker closes connections that are silent for so long (`connections.max.idle.ms`), and what was not read from them is gone. */
+const LATE_APPENDS_MS = 10 * 60_000
 /** Less than any session: who waits for us to let go would otherwise think us dead. Nothing is lost by dropping what was only read. */
 const RELEASE_WITHIN_MS = 5_000
-/** As many leader epochs back a destination's log end may fall by an election of its own and still be continued with a check. */
-const EPOCHS_KEPT = 100
-/** Sessions that end at once, again and again, are worth a word in the status even if each reason is a passing one. */
-const TOLD_AFTER_ATTEMPTS = 4
 
 /**
  * The life of one partition in the hands of this runner: align, copy until something ends the session, decide what that
@@ -30,20 +26,18 @@ const TOLD_AFTER_ATTEMPTS = 4
 export class PartitionMirror {
   private readonly counters = { bytes: 0, records: 0, rewritten: 0 }
   private readonly pause = new Pause()
-  private readonly book: StatusBook
+  private readonly standing: PartitionStanding
+  private readonly afterSession: AfterSession
   private copy: PartitionCopy | undefined
-  private retries = 0
-  private attempts = 0
-  private error: string | undefined
-  private state: PartitionState = 'LOG_ALIGNMENT'
-  private since: number
   private destinationBroker = -1
   private fastForwardedTo: bigint | undefined
-  /** An append got no answer and may still reach the log. */
-  private appendUncertain = false
+  /** Until then an append that nobody got an answer to, ours or an earlier owner's, may still reach the log. */
+  private uncertainUntil: number
   /** The state of rest that is on record. */
   private resting: 'PAUSED' | 'STOPPED' | undefined
   private released = false
+  /** What the next owner may rely on is written at the end. */
+  private handsOver = false
   /** The destination's last records were compared with the source's, and no verdict has come up since. */
   private trusted = false
   private readonly filler: PartitionFiller
@@ -56,21 +50,18 @@ export class PartitionMirror {
     write: WriteStatus,
     private readonly now: () => number = Date.now,
   ) {
-    const identity = () => ({
-      ownerEpoch: context.ownerEpoch(),
-      owner: context.owner,
-      addedAt: context.spec().addedAt,
-      destinationTopicId: context.spec().destinationTopicId,
-    })
-    this.book = new StatusBook(last, identity, write, now)
-    this.since = now()
-    this.filler = new PartitionFiller(context, fillRecordOf(this.book))
+    this.standing = new PartitionStanding(context, last, write, now)
+    this.afterSession = new AfterSession(context, this.standing, this.pause)
+    // The status of an earlier addition is about another copy, with another producer.
+    const earlier = last !== undefined && last.addedAt === context.spec().addedAt
+    this.uncertainUntil = earlier && last.letGo !== true ? now() + LATE_APPENDS_MS : 0
+    this.filler = new PartitionFiller(context, fillRecordOf(this.standing.book))
     this.logStart = new LogStartFollower(
       {
         logEndOffset: () => this.copy?.logEndOffset,
         deleteRecords: (before) => context.deleteRecords(before),
         failed: (wanted, error) =>
-          this.tell('warn', 'log-start', `the log start could not follow the source's to ${wanted}: ${messageOf(error)}`),
+          this.standing.tell('warn', 'log-start', `the log start could not follow the source's to ${wanted}: ${messageOf(error)}`),
       },
       now,
     )
@@ -79,33 +70,33 @@ export class PartitionMirror {
 
   get snapshot(): PartitionSnapshot {
     const { mirror, topic, partition } = this.context
+    const { state, since, error, lostOffsets } = this.standing
     return {
       mirror,
       topic,
       partition,
-      state: this.state,
+      state,
       bytes: this.counters.bytes,
       records: this.counters.records,
       rewrittenBatches: this.counters.rewritten,
-      lostOffsets: this.book.status.lostRanges.reduce((sum, { from, to }) => sum + to - from + 1n, 0n),
-      retries: this.retries,
+      lostOffsets,
+      retries: this.afterSession.retries,
       sourceHighWatermark: this.copy?.highWatermark,
       lastStableOffset: this.copy?.lastStableOffset,
       logEndOffset: this.copy?.logEndOffset ?? this.fastForwardedTo,
-      error: this.error,
-      since: this.since,
+      error,
+      since,
     }
   }
 
   /** A status that is not this owner's was written over ours: compaction would keep that one. Never throws. */
   async repeatStatus(): Promise<void> {
-    await this.book.update({}).catch(() => {})
+    await this.standing.repeat()
   }
 
   /** Something is wrong that this partition's sessions do not see; shown until the next one begins. Never throws. */
   async note(message: string): Promise<void> {
-    this.error = message
-    await this.noteError(message)
+    await this.standing.note(message, this.afterSession.attempts)
   }
 
   /** The active session's partition-level throttle and wishes may have changed. */
@@ -146,9 +137,13 @@ export class PartitionMirror {
     if (this.copy !== undefined) this.setLimit(this.copy)
   }
 
-  /** Appends what was read as far as that goes within seconds, then lets go. No new append begins after this resolves. */
-  async release(): Promise<void> {
+  /**
+   * Appends what was read as far as that goes within seconds, then lets go. No new append begins after this resolves.
+   * @param handsOver whether another owner follows, who is told if nothing of ours can land any more
+   */
+  async release({ handsOver } = { handsOver: false }): Promise<void> {
     this.released = true
+    this.handsOver = handsOver
     this.copy?.drain()
     this.pause.interrupt()
     let timer: NodeJS.Timeout | undefined
@@ -168,6 +163,7 @@ export class PartitionMirror {
   /** Lets go at once: somebody else may own the partition already. */
   abandon(): void {
     this.released = true
+    this.handsOver = false
     this.copy?.finish({ kind: 'retry', reason: 'this runner lost its place in the group' })
     this.pause.interrupt()
   }
@@ -185,26 +181,33 @@ export class PartitionMirror {
         if (desired === 'MIRRORING') await this.session()
         else await this.rest(desired === 'PAUSED' ? 'PAUSED' : 'STOPPED')
       } catch (error) {
-        this.tell('error', 'partition-retry', error instanceof Error ? (error.stack ?? error.message) : String(error))
-        if (!this.released) await this.pause.wait(backoffMs(this.attempts++, RETRY_INITIAL_MS, RETRY_MAX_MS))
+        this.standing.tell('error', 'partition-retry', error instanceof Error ? (error.stack ?? error.message) : String(error))
+        if (!this.released) await this.pause.wait(backoffMs(this.afterSession.attempts++, RETRY_INITIAL_MS, RETRY_MAX_MS))
       }
     }
+    if (this.handsOver && !this.isUncertain) await this.standing.book.update({ letGo: true }).catch(() => {})
+  }
+
+  private get isUncertain(): boolean {
+    return this.now() < this.uncertainUntil || this.filler.uncertain
   }
 
   /** Not copying: the state is confirmed once, with the log end at which it holds, then waited on. */
   private async rest(state: 'PAUSED' | 'STOPPED'): Promise<void> {
     try {
       await this.filler.settle()
-      if (state === 'STOPPED' && (this.appendUncertain || this.filler.uncertain)) {
-        this.tell('warn', 'not-confirmed', 'an append is unanswered and may still land: the removal is left to be fenced by its command')
+      if (state === 'STOPPED' && this.isUncertain) {
+        const why = 'an append of unknown fate may still land: whoever removes the topic has to fence it'
+        this.standing.tell('warn', 'not-confirmed', why)
+        await this.standing.enter('STOPPING', { needsFence: true })
       } else if (this.resting !== state) {
         const stoppedAt = state === 'STOPPED' ? await this.destinationLogEnd() : undefined
-        await this.enter(state, { stoppedAt, error: undefined })
+        await this.standing.enter(state, { stoppedAt, error: undefined })
         this.resting = state
       }
       this.copy = undefined
     } catch (error) {
-      if (!this.released) await this.after(classify(error, 'destination'))
+      if (!this.released) await this.afterSession.pass(classify(error, 'destination'))
       return
     }
     if (!this.released) await this.pause.wait(RETRY_MAX_MS)
@@ -222,9 +225,9 @@ export class PartitionMirror {
     this.resting = undefined
     try {
       // The state is kept over outages: only a partition that was not at work begins anew.
-      if (this.state !== 'FAILED' && this.state !== 'MIRRORING') await this.enter('LOG_ALIGNMENT')
+      if (this.standing.state !== 'FAILED' && this.standing.state !== 'MIRRORING') await this.standing.enter('LOG_ALIGNMENT')
       await this.filler.settle()
-      const aligned = await alignPartition(this.context, this.book, {
+      const aligned = await alignPartition(this.context, this.standing.book, {
         compare: !this.trusted,
         fastForwarded: (logEndOffset) => {
           this.fastForwardedTo = logEndOffset
@@ -236,7 +239,9 @@ export class PartitionMirror {
     } catch (error) {
       end = await this.classifyAlignment(error)
     }
-    if (!this.released) await this.after(end)
+    // A verdict stands until both logs were compared again.
+    if (end.kind === 'failed' || end.kind === 'too-large') this.trusted = false
+    if (!this.released) await this.afterSession.pass(end)
   }
 
   /** Alignment talks to both sides; which one is out of reach decides whom to wait for. */
@@ -260,11 +265,11 @@ export class PartitionMirror {
       {
         fill: (baseOffset, count) =>
           this.filler.fill({ start, leaderEpoch: destinationLeader.leaderEpoch, baseOffset, count, isOver: () => copy.isOver }),
-        recordEpoch: (epoch, startOffset) => this.recordEpoch(epoch, startOffset),
+        recordEpoch: (epoch, startOffset) => this.standing.recordEpoch(epoch, startOffset),
         ready: () => lane.push(copy),
         classify: (error) => classify(error, 'destination'),
         logStartMoved: (offset) => this.logStart.moved(offset),
-        worked: () => this.recover(),
+        worked: () => this.standing.recover(),
       },
       this.counters,
     )
@@ -273,110 +278,21 @@ export class PartitionMirror {
     this.setLimit(copy)
     const [progressAtStart, startedAt] = [this.counters.records, this.now()]
     // A verdict stands until something was really copied.
-    if (this.state !== 'FAILED') await this.enter('MIRRORING', { error: undefined })
+    if (this.standing.state !== 'FAILED') await this.standing.enter('MIRRORING', { error: undefined })
     if (this.released || context.spec().desired !== 'MIRRORING') copy.drain()
     else context.source().fetcher(sourceLeader.brokerId, destinationLeader.brokerId, index).add(copy)
     const end = await copy.whenOver()
     await copy.settled()
     // A later append that landed rules out an earlier one of unknown fate: its sequence has passed.
-    if (copy.uncertain) this.appendUncertain = true
-    else if (this.counters.records > progressAtStart) this.appendUncertain = false
-    if (this.counters.records > progressAtStart || this.now() - startedAt > RETRY_MAX_MS) this.attempts = 0
+    if (copy.uncertain) this.uncertainUntil = this.now() + LATE_APPENDS_MS
+    else if (this.counters.records > progressAtStart) this.uncertainUntil = 0
+    if (this.counters.records > progressAtStart || this.now() - startedAt > RETRY_MAX_MS) this.afterSession.attempts = 0
     return end
   }
 
   private setLimit(copy: PartitionCopy): void {
     const { destination, topic, partition } = this.context
     copy.limit = destination.limitOf(topic, partition, this.destinationBroker)
-  }
-
-  private async recordEpoch(epoch: number, startOffset: bigint): Promise<void> {
-    const earlier = this.book.status.sourceLeaderEpochs.filter((start) => start.epoch < epoch).slice(-EPOCHS_KEPT)
-    const sourceLeaderEpochs = [...earlier, { epoch, startOffset }]
-    await this.book.update({ sourceLeaderEpochs })
-  }
-
-  private recover(): void {
-    if (this.state === 'FAILED') void this.enter('MIRRORING', { error: undefined }).catch(() => {})
-  }
-
-  /** What follows the end of a session. */
-  private async after(end: CopyEnd): Promise<void> {
-    if (end.kind === 'drained') return
-    if (end.kind === 'failed') return this.fail(end.reason)
-    if (end.kind === 'too-large' && !(await this.mayBeSplit(end.size))) return this.fail(end.reason)
-    this.tell(end.kind === 'retry' ? 'warn' : 'info', `partition-${end.kind}`, end.reason)
-    if (end.kind === 'fenced') {
-      this.error = end.reason
-      // A newer owner or a failover: what comes next is told by the group or by the operator.
-      await this.pause.wait(RETRY_MAX_MS)
-      return
-    }
-    this.retries++
-    if (end.kind === 'moved') await this.refresh(end.side)
-    if (end.kind === 'retry') {
-      this.error = end.reason
-      await this.noteError(end.reason)
-      if (await this.reachable(end.unreachable)) return
-    }
-    if (end.kind !== 'retry' && this.attempts >= TOLD_AFTER_ATTEMPTS) await this.noteError(end.reason)
-    const initial = end.kind === 'retry' ? this.context.config().fetchBackoffMs : MOVED_INITIAL_MS
-    await this.pause.wait(backoffMs(this.attempts++, initial, RETRY_MAX_MS))
-  }
-
-  /** The destination's limit was lowered after the session had begun: what was read with the old one is read again and split. */
-  private async mayBeSplit(size: number): Promise<boolean> {
-    this.context.forgetMaxMessageBytes()
-    return this.context.maxMessageBytes().then(
-      (limit) => limit < size,
-      () => true,
-    )
-  }
-
-  private async fail(reason: string): Promise<void> {
-    const { failedRetryInitialBackoffMs, failedRetryMaxBackoffMs } = this.context.config()
-    this.trusted = false
-    const retries = this.state === 'FAILED' ? (this.book.status.error?.retries ?? 0) + 1 : 0
-    if (this.state !== 'FAILED') this.tell('error', 'partition-failed', reason)
-    await this.enter('FAILED', { error: { message: reason, retries, at: this.now() } }).catch(() => {})
-    this.error = reason
-    await this.pause.wait(backoffMs(retries, failedRetryInitialBackoffMs, failedRetryMaxBackoffMs))
-    // It may be what failed us, and what the operator has changed since.
-    this.context.forgetMaxMessageBytes()
-  }
-
-  private async refresh(side: 'source' | 'destination'): Promise<void> {
-    const { cluster } = side === 'source' ? this.context.source() : this.context.destination
-    await cluster.refresh([this.context.topic]).catch(() => {})
-  }
-
-  private async noteError(message: string): Promise<void> {
-    await this.book.update({ error: { message, retries: this.attempts, at: this.now() } }).catch(() => {})
-  }
-
-  /** Waits until what is out of reach is back. True if something else has changed before. */
-  private async reachable(side: 'source' | 'destination' | 'both' | undefined): Promise<boolean> {
-    if (side === undefined) return false
-    const { source, destination } = this.context
-    const links = side === 'both' ? [source(), destination] : [side === 'source' ? source() : destination]
-    for (const link of links) link.reachability.down()
-    if (side !== 'destination') source().forgetVerification()
-    return this.pause.wait(RETRY_MAX_MS, Promise.all(links.map((link) => link.reachability.whenUp())))
-  }
-
-  private async enter(state: PartitionState, change: Partial<PartitionStatus> = {}): Promise<void> {
-    if (state !== this.state) {
-      this.since = this.now()
-      this.tell('info', 'partition-state', `${this.state} → ${state}`)
-    }
-    this.state = state
-    if (change.error === undefined && 'error' in change) this.error = undefined
-    await this.book.update({ ...change, state })
-  }
-
-  private tell(level: 'info' | 'warn' | 'error', event: string, message: string): void {
-    const { mirror, topic, partition } = this.context
-    publish({ level, event, message, mirror, topic, partition })
   }
 }
 

@@ -201,7 +201,7 @@ export class Runner {
     this.ownership.giveUp(shards)
     const leaving = this.heldOn(shards)
     for (const [key, held] of leaving) this.letGo(key, held)
-    await Promise.all(leaving.map(([, held]) => held.partition.release()))
+    await Promise.all(leaving.map(([, held]) => held.partition.release({ handsOver: true })))
     this.ownership.drop(shards)
   }
 

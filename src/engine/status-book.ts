@@ -37,6 +37,8 @@ export class StatusBook {
       state: 'LOG_ALIGNMENT',
       since: now(),
       stoppedAt: undefined,
+      needsFence: undefined,
+      letGo: undefined,
     }
   }
 

@@ -131,6 +131,10 @@ export interface PartitionStatus {
   readonly lostRanges: readonly { readonly from: bigint; readonly to: bigint }[]
   /** Log end at which the owner let go, once STOPPED. */
   readonly stoppedAt?: bigint | undefined
+  /** The owner copies no more, but what it or an earlier owner sent may still land: whoever removes the topic has to fence it. */
+  readonly needsFence?: boolean | undefined
+  /** The owner is gone, and nothing of its own was under way any more. */
+  readonly letGo?: boolean | undefined
 }
 
 export interface RemovalResult {
@@ -228,6 +232,8 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
       return { from: int64Of(range.from, `${field}.from`), to: int64Of(range.to, `${field}.to`) }
     }),
     stoppedAt: optionally(json.stoppedAt, 'stoppedAt', int64Of),
+    needsFence: optionally(json.needsFence, 'needsFence', booleanOf),
+    letGo: optionally(json.letGo, 'letGo', booleanOf),
   }),
   result: (json) => ({
     how: choiceOf(json.how, 'how', ['confirmed', 'fenced', 'unfenced']),

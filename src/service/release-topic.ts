@@ -33,7 +33,7 @@ export async function awaitConfirmation(
     const runners = await liveRunners(destination).catch(() => 1)
     const done = (state: MirrorState) =>
       runners === 0 ||
-      leaving.every(({ topic, spec }) => partitionsOf(spec).every((partition) => confirmed(statusOf(state, name, topic, spec, partition))))
+      leaving.every(({ topic, spec }) => partitionsOf(spec).every((partition) => isOver(statusOf(state, name, topic, spec, partition))))
     return watchState(destination, done, { timeoutMs, givenUp: nobody })
   })
 }
@@ -45,6 +45,9 @@ function statusOf(state: MirrorState, mirror: string, topic: string, spec: Activ
   const status = state.status(mirror, topic, partition)
   return status?.addedAt === spec.addedAt ? status : undefined
 }
+
+/** Whether the owner has said all that it will. */
+const isOver = (status: PartitionStatus | undefined): boolean => confirmed(status) || status?.needsFence === true
 
 const confirmed = (status: PartitionStatus | undefined): boolean => status?.state === 'STOPPED'
 

@@ -195,3 +195,27 @@ test('two runners share the work, and one that is told to stop hands it over in 
   expect(await mirroring.differences('shared')).toEqual([])
   expect((await owners()).size).toBe(1)
 })
+
+test('a removal relies on an owner that took over from one that stopped, and fences where the last one died', async () => {
+  await mirrored('handed', 2)
+  await mirrored('orphaned', 2)
+  const takenUp = async (topic: string, owner: string | undefined) => {
+    const { partitions } = await mirroring.admin.describeMirrors([mirroring.mirror], { topics: [topic] })
+    return partitions.every((one) => one.state === 'MIRRORING' && one.owner !== owner) && partitions[0]!.owner!
+  }
+  const remove = async (topic: string) => (await mirroring.admin.removeTopicsFromMirror(mirroring.mirror, [topic])).topics
+  const first = await takenUp('handed', undefined)
+  if (first === false) throw new Error('nobody owns the topic')
+  expect(await mirroring.runners.at(-1)!.stop()).toBe(0)
+  await mirroring.startRunner()
+  const second = await eventually(() => takenUp('handed', first))
+  expect(await remove('handed')).toMatchObject([{ ok: true, how: 'confirmed' }])
+  await eventually(() => takenUp('orphaned', first))
+  await mirroring.runners.at(-1)!.kill()
+  await mirroring.startRunner()
+  await eventually(() => takenUp('orphaned', second))
+  const before = Date.now()
+  expect(await remove('orphaned')).toMatchObject([{ ok: true, how: 'fenced' }])
+  // Its live owner says at once that it cannot answer for the dead one.
+  expect(Date.now() - before).toBeLessThan(5_000)
+})
