@@ -10,7 +10,8 @@ export class HalfReadTransactions {
   saw({ header }: Batch, from: bigint): void {
     if (!isTransactional(header)) return
     if (isControl(header)) this.producerIds.delete(header.producerId)
-    else {
+    // Of a hollow batch nothing is seen: the transaction may begin after it.
+    else if (header.count > 0) {
       if (this.producerIds.size === 0) this.since = from
       this.producerIds.add(header.producerId)
     }
