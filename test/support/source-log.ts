@@ -214,6 +214,14 @@ export class SourceLog {
     return this.batches.find(({ firstOffset, lastOffset }) => firstOffset <= offset && offset <= lastOffset)?.leaderEpoch
   }
 
+  /** Whether no committed transaction has records below the offset and its end at or above it. */
+  isWholeAt(offset: bigint): boolean {
+    return !this.transactions.some(
+      ({ end, batches }) =>
+        end?.commit === true && end.offset >= offset && batches.some(({ records }) => records.some(([at]) => at < offset)),
+    )
+  }
+
   private get stable(): StoredBatch[] {
     const bound = this.lastStableOffset
     return this.batches.filter(({ lastOffset }) => lastOffset < bound)

@@ -48,7 +48,7 @@ export interface CopyStop {
  * Copies a source log as the engine does, with `translate` and `patchForAppend`: fetch at the destination's log end, cut
  * anywhere, do the steps in order, check every base offset.
  *
- * @throws Error where steps leave a gap or overlap, keep the fetched memory against their word, or the target refuses a batch
+ * @throws Error where steps leave a gap or overlap, end inside of a transaction without need, keep the fetched memory against their word, or the target refuses a batch
  */
 export async function copyTranslated(source: SourceLog, target: CopyTarget, options: CopyOptions): Promise<CopyStop | undefined> {
   let sequence: number | undefined
@@ -114,6 +114,9 @@ function translated(source: SourceLog, from: bigint, round: CopyRound, maxMessag
       throw new Error(`the step at ${baseOffset} says rewritten=${step.rewritten} and ${step.rewritten ? 'is' : 'is no'} view of the fetch`)
     actions.push({ kind: 'append', baseOffset, batches: step.batches, bytes: step.rewritten ? step.bytes : Buffer.from(step.bytes) })
   }
+  const couldBeWhole = source.batches.some(({ firstOffset }) => firstOffset > from && firstOffset < next && source.isWholeAt(firstOffset))
+  if (stop === undefined && couldBeWhole && !source.isWholeAt(next))
+    throw new Error(`the steps from ${from} end at ${next}, inside of a transaction, though there are offsets below at which all are whole`)
   fetched.fill(0xee)
   return { actions: round.merges ? merged(actions, maxMessageBytes) : actions.flatMap(parted), stop }
 }
