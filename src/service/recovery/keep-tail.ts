@@ -56,7 +56,7 @@ export async function keepTail(tail: TailToKeep): Promise<number> {
     const total = kept.reduce((sum, records) => sum + records, 0)
     const there = lengths.reduce((sum, { highWatermark }) => sum + Number(highWatermark), 0)
     if (there === total) return total
-    throw failure('CONFLICT', `topic ${tailTopic} has ${there} records where ${total} were kept: something else writes to it`)
+    throw notOurs(tailTopic, `topic ${tailTopic} has ${there} records where ${total} were kept`)
   }
 }
 
@@ -146,10 +146,10 @@ async function produce({ destination, tailTopic }: TailToKeep, partition: number
   if (answer === undefined) throw new Error('the Produce answer lacks the partition')
   if (answer.errorCode !== 0) throw kafkaError(answer.errorCode, answer.errorMessage ?? undefined)
   if (answer.baseOffset !== BigInt(position))
-    throw failure(
-      'CONFLICT',
-      `topic ${tailTopic} got a record at offset ${answer.baseOffset} where ${position} was next: something else writes to it`,
-    )
+    throw notOurs(tailTopic, `topic ${tailTopic} got a record at offset ${answer.baseOffset} where ${position} was next`)
 }
+
+const notOurs = (tailTopic: string, what: string) =>
+  failure('CONFLICT', `${what}: something else writes to it`, `Delete topic ${tailTopic} and run recover again: nothing else was lost yet.`)
 
 const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))

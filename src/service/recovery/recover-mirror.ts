@@ -170,7 +170,16 @@ async function reseed(work: Work, topic: string): Promise<RecoveredTopic['kept']
   if (unseen !== undefined) throw failure('SOURCE_UNREACHABLE', unseen)
   await checkRights(work, topic)
   const { discardDiverged: discard = false, confirmationTimeoutMs } = options
-  const done = await reseedTopic({ context, mirror: mirror.name, topic, source, warnings, options: { discard, confirmationTimeoutMs } })
+  const { addedAt } = mirror.topics.get(topic)!
+  const done = await reseedTopic({
+    context,
+    mirror: mirror.name,
+    topic,
+    addedAt,
+    source,
+    warnings,
+    options: { discard, confirmationTimeoutMs },
+  })
   return done.tailTopic === undefined ? undefined : { topic: done.tailTopic, records: done.keptRecords }
 }
 

@@ -33,6 +33,8 @@ export interface ReseedWork {
   readonly context: ServiceContext
   readonly mirror: string
   readonly topic: string
+  /** The topic's addition that was found to differ: a later one is another copy. */
+  readonly addedAt: number
   readonly source: Cluster
   readonly options: ReseedOptions
   readonly warnings: string[]
@@ -90,10 +92,11 @@ function newReseed(topic: string, at: number, discard: boolean): Reseed {
 }
 
 /** Tells runners to let go, and everybody that this has begun; one that was begun is gone on with, and may be told to keep nothing. */
-function begin({ context, mirror, topic, options }: ReseedWork): Promise<Reseeding> {
+function begin({ context, mirror, topic, addedAt, options }: ReseedWork): Promise<Reseeding> {
   return context.store.update((state) => {
     const spec = mustExist(state, mirror).topics.get(topic)
     if (!isActive(spec)) throw failure('TOPIC_NOT_MIRRORED', `mirror ${mirror} has no topic ${topic}`)
+    if (spec.addedAt !== addedAt) throw overtaken(mirror, topic)
     const { reseed } = spec
     if (reseed !== undefined) {
       if (!options.discard || reseed.kept) return { records: [], result: { ...spec, reseed } }
@@ -112,6 +115,8 @@ function advance(work: ReseedWork, spec: Reseeding, change: Partial<Reseed>): Pr
   const { context, mirror, topic } = work
   return context.store.update((state) => {
     const now = sameReseed(mustExist(state, mirror), topic, spec)
+    // Another command at the same work was faster: one producer id copies the tail, or it would be kept twice.
+    if (change.old !== undefined && now.reseed.old !== undefined) return { records: [], result: now }
     const next = { ...now, reseed: { ...now.reseed, ...change } }
     return { records: [put({ kind: 'topic', mirror, topic }, next)], result: next }
   })
@@ -120,12 +125,11 @@ function advance(work: ReseedWork, spec: Reseeding, change: Partial<Reseed>): Pr
 function sameReseed(mirror: Mirror, topic: string, spec: Reseeding): Reseeding {
   const now = mirror.topics.get(topic)
   if (isActive(now) && now.addedAt === spec.addedAt && now.reseed?.at === spec.reseed.at) return { ...now, reseed: now.reseed }
-  throw failure(
-    'CONFLICT',
-    `another command has gone on with topic ${topic} of mirror ${mirror} meanwhile`,
-    'See what it is at with describe.',
-  )
+  throw overtaken(mirror.name, topic)
 }
+
+const overtaken = (mirror: string, topic: string) =>
+  failure('CONFLICT', `another command has gone on with topic ${topic} of mirror ${mirror} meanwhile`, 'See what it is at with describe.')
 
 /** Waits until nobody copies into the topic any more, or shuts out whoever might. */
 async function letGo({ context, mirror, topic, options, warnings }: ReseedWork, spec: Reseeding): Promise<void> {
@@ -164,8 +168,16 @@ async function producer(destination: Cluster): Promise<ReplacedTopic['producer']
   return { id: producerId, epoch: producerEpoch }
 }
 
+/** Keeps what differs; nothing, if somebody else has deleted the topic meanwhile. */
 async function keep(work: ReseedWork, spec: Reseeding): Promise<void> {
-  const { context, topic } = work
+  const { context, topic, warnings } = work
+  const here = (await context.destination.topics([topic])).get(topic)
+  if (!isThere(here)) {
+    warnings.push(`topic ${topic} was deleted on the destination before what differed was kept`)
+    await advance(work, spec, { kept: true })
+    return
+  }
+  if (here.topicId !== spec.reseed.old!.topicId) throw await somethingElse(work, spec)
   const { tailTopic } = spec.reseed
   const old = spec.reseed.old!
   const { effective } = await readTopicConfigs(context.destination, topic)
@@ -239,14 +251,19 @@ const isGone = (error: Error) =>
 
 /** Another topic under the old one's name: what is in it has to be looked at as the first one was. */
 async function mustBeEmpty(work: ReseedWork, spec: Reseeding, here: TopicMetadata): Promise<void> {
-  const { context, topic, mirror } = work
+  const { context, topic } = work
   const bounds = await logBounds(context.destination, topic, here.partitions.length)
-  if (bounds.every(({ highWatermark }) => highWatermark === 0n)) return
+  if (bounds.some(({ highWatermark }) => highWatermark > 0n)) throw await somethingElse(work, spec)
+}
+
+/** Begins anew with the topic that is there now, when the command is run again. */
+async function somethingElse(work: ReseedWork, spec: Reseeding): Promise<MirrorError> {
+  const { context, topic, mirror } = work
   await advance(work, spec, newReseed(topic, context.now(), spec.reseed.tailTopic === undefined))
-  throw failure(
+  return failure(
     'TOPIC_HAS_OTHER_DATA',
-    `topic ${topic} was created again on the destination by something else while mirror ${mirror} replaced it, and holds data`,
-    'Stop what writes to it, and run recover again: that data is then kept too.',
+    `topic ${topic} was created again on the destination by something else while mirror ${mirror} replaced it`,
+    'Stop what does that, and run recover again: what is in it is then kept too.',
   )
 }
 
