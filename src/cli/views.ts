@@ -32,6 +32,8 @@ const COLOURS: Readonly<Record<PartitionState, Colour>> = {
 
 const isoTime = (milliseconds: number | undefined) => (milliseconds === undefined ? undefined : new Date(milliseconds).toISOString())
 
+const rangeText = (range: { readonly from: bigint; readonly to: bigint } | undefined) => range && `${range.from}-${range.to}`
+
 export const describeColumns: readonly Column<MirrorPartition>[] = [
   { header: 'MIRROR', value: (row) => row.mirror },
   { header: 'TOPIC', value: (row) => row.topic },
@@ -45,6 +47,7 @@ export const describeColumns: readonly Column<MirrorPartition>[] = [
   { header: 'FILL', value: (row) => row.fillMode, wide: true },
   { header: 'HELD', value: (row) => heldText(row.held), wide: true },
   { header: 'LOST', value: (row) => (row.lostOffsets === 0n ? undefined : row.lostOffsets), wide: true },
+  { header: 'LOST-RANGES', value: (row) => row.lostRanges.map(rangeText).join(',') || undefined, wide: true },
   { header: 'OPEN-PRODUCER', value: (row) => row.openTransaction?.producerId, wide: true },
   { header: 'SINCE', value: (row) => isoTime(row.errorSince ?? row.since), wide: true },
   { header: 'ERROR', value: (row) => row.error ?? waitingText(row), wide: true, sentence: true },
@@ -139,8 +142,6 @@ export const lossColumns: readonly Column<LossRow>[] = [
 export function lossRows(topic: { mirror: string; topic: string; partitions: readonly RemovedPartition[] }): LossRow[] {
   return topic.partitions.map((partition) => ({ mirror: topic.mirror, topic: topic.topic, ...partition }))
 }
-
-const rangeText = (range: { readonly from: bigint; readonly to: bigint } | undefined) => range && `${range.from}-${range.to}`
 
 /** What is wrong with partitions, and what is done about it. */
 export const recoveryColumns: readonly Column<RecoveredPartition>[] = [

@@ -45,9 +45,9 @@ describe('describe', () => {
       admin: admin(partition('bar', 0, { error: 'source is away', errorSince: 1000 })),
     })
     const [headers, row] = cells(stdout)
-    expect(headers!.slice(7)).toEqual(['LAST-STABLE', 'OWNER', 'FILL', 'HELD', 'LOST', 'OPEN-PRODUCER', 'SINCE', 'ERROR'])
+    expect(headers!.slice(7)).toEqual(['LAST-STABLE', 'OWNER', 'FILL', 'HELD', 'LOST', 'LOST-RANGES', 'OPEN-PRODUCER', 'SINCE', 'ERROR'])
     expect(row!.slice(7).join(' ')).toBe(
-      '90 runner-1 markers cleanup.policy,retention.ms=604800000 - - 1970-01-01T00:00:01.000Z source is away',
+      '90 runner-1 markers cleanup.policy,retention.ms=604800000 - - - 1970-01-01T00:00:01.000Z source is away',
     )
   })
 
@@ -56,11 +56,11 @@ describe('describe', () => {
     const lost = { lostOffsets: 30n, lostRanges: [{ from: 1n, to: 30n }] }
     const rows = admin(partition('a', 0, { openTransaction }), partition('a', 1, { openTransaction }), partition('b', 0, lost))
     const wide = cells((await runVerb(Describe, ['-o', 'wide', '--no-headers'], { admin: rows })).stdout)
-    expect(wide[0]!.slice(11, 13)).toEqual(['-', '4001'])
-    expect(wide[0]!.slice(14).join(' ')).toMatch(
+    expect(wide[0]!.slice(11, 14)).toEqual(['-', '-', '4001'])
+    expect(wide[0]!.slice(15).join(' ')).toMatch(
       /^waits at offset 90 for the open transaction of producer 4001 on the source, last written to at \d/,
     )
-    expect(wide[2]!.slice(11, 13)).toEqual(['30', '-'])
+    expect(wide[2]!.slice(11, 14)).toEqual(['30', '1-30', '-'])
     expect((await runVerb(Describe, [], { admin: rows })).stderr.split('\n')).toEqual([
       'kafka-mirrors: mirror my-mirror: a-0 at offset 90 and 1 more wait for the open transaction of producer 4001 on the source, last written to 35 s ago',
       'kafka-mirrors: mirror my-mirror: 1 partition(s) lack 30 offset(s) the source no longer had (-o wide, --json)',

@@ -89,8 +89,24 @@ const compared = {
   ],
   error: undefined,
 }
-const unknown = { from: undefined, to: undefined, sourceStart: undefined, destinationStart: undefined, sourceEnd: undefined, lag: undefined }
-const failed = { ...compared, ...unknown, partition: 1, result: 'failed', destinationEnd: undefined, lost: [], differences: [], error: bad.error }
+const unknown = {
+  from: undefined,
+  to: undefined,
+  sourceStart: undefined,
+  destinationStart: undefined,
+  sourceEnd: undefined,
+  lag: undefined,
+}
+const failed = {
+  ...compared,
+  ...unknown,
+  partition: 1,
+  result: 'failed',
+  destinationEnd: undefined,
+  lost: [],
+  differences: [],
+  error: bad.error,
+}
 const verified = { mirror: 'm', equal: false, seed: undefined, partitions: [compared, failed], warnings: ['on stderr, not in the JSON'] }
 
 const admin = {
