@@ -11,7 +11,8 @@ import { sharesOf } from './profile.js'
 import { type Report, textOf } from './report.js'
 import { measureIdle, measureLatency, measureList } from './small.js'
 import { prepareTools } from './tools.js'
-import { WORKLOADS, type Workload } from './workloads.js'
+import { measureVerify } from './verify.js'
+import { VERIFY_WORKLOADS, WORKLOADS, type Workload } from './workloads.js'
 
 const SOURCE_VERSION = '3.9.1'
 const DESTINATION_VERSION = '4.4.0'
@@ -40,6 +41,20 @@ class Bench {
         this.report.listSeconds = await measureList(this.context.destination.bootstrap)
       })
     }
+    if (only.includes('verify')) for (const workload of WORKLOADS.filter((w) => VERIFY_WORKLOADS.includes(w.name))) await this.verify(workload)
+  }
+
+  private async verify(given: Workload): Promise<void> {
+    const { source, destination } = this.context
+    const workload = { ...given, name: `verify-${given.name}`, records: this.options.records ?? given.records }
+    await this.attempt(`verify ${given.name}`, async () => {
+      const ends = await this.produce(workload)
+      const result = await measureVerify(given, this.job(workload.name, workload.partitions, workload.compression), ends, this.context)
+      this.report.verifications = [...(this.report.verifications ?? []), result]
+      say(`verify ${given.name}: ${result.megabytesPerSecond.toFixed(0)} MB/s of both sides`)
+    })
+    await source.deleteTopic(workload.name)
+    await destination.deleteTopic(workload.name)
   }
 
   private async copies(given: Workload): Promise<void> {

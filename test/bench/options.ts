@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util'
 import { PEER_NAMES, type PeerName } from './peers.js'
 import { WORKLOADS } from './workloads.js'
 
-export const PARTS = [...WORKLOADS.map((w) => w.name), 'latency', 'idle', 'list'] as const
+export const PARTS = [...WORKLOADS.map((w) => w.name), 'latency', 'idle', 'list', 'verify'] as const
 
 export interface BenchOptions {
-  /** Parts to run: workloads by name, `latency`, `idle`, `list`. */
+  /** Parts to run: workloads by name, `latency`, `idle`, `list`, `verify`. */
   readonly only: readonly string[]
   readonly peers: readonly PeerName[]
   readonly rounds: number

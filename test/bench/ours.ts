@@ -5,7 +5,7 @@ import { Child, run } from './child.js'
 import type { CopyJob, RunningPeer } from './peers.js'
 import type { Tools } from './tools.js'
 
-const PROGRAM = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+export const PROGRAM = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 export const kafkaMirrors = (...args: string[]): Promise<string> => run(`kafka-mirrors ${args[0]}`, process.execPath, [PROGRAM, ...args])
 

@@ -2,7 +2,17 @@ import type { CopyResult } from './measure.js'
 import type { PeerName } from './peers.js'
 import type { ProfileShare } from './profile.js'
 import type { LatencyResult } from './small.js'
-import { IDLE_TARGET_PERCENT, LATENCY_TARGET_MS, LIST_TARGET_SECONDS, RSS_TARGET_MB, WORKLOADS, type Workload } from './workloads.js'
+import type { VerifyResult } from './verify.js'
+import {
+  IDLE_TARGET_PERCENT,
+  LATENCY_TARGET_MS,
+  LIST_TARGET_SECONDS,
+  RSS_TARGET_MB,
+  VERIFY_TARGET_MB_PER_SECOND,
+  VERIFY_WORKLOADS,
+  WORKLOADS,
+  type Workload,
+} from './workloads.js'
 
 /** Everything one run measured; printed as it is by `--json`. */
 export interface Report {
@@ -11,6 +21,7 @@ export interface Report {
   readonly latencies: LatencyResult[]
   idlePercent?: number
   listSeconds?: number
+  verifications?: VerifyResult[]
   /** What could not be measured, and why. */
   readonly failures: string[]
 }
@@ -61,6 +72,7 @@ export function textOf(report: Report): string {
     parts.push(`Idle runner, 100 partitions: ${against(report.idlePercent, IDLE_TARGET_PERCENT, false)} % of a core`)
   }
   if (report.listSeconds !== undefined) parts.push(`list: ${against(report.listSeconds, LIST_TARGET_SECONDS, false)} s`)
+  for (const verification of report.verifications ?? []) parts.push(verificationText(verification))
   for (const failure of report.failures) parts.push(`FAILED ${failure}`)
   return `${parts.join('\n\n')}\n`
 }
@@ -98,6 +110,12 @@ function ratiosOf(copies: readonly CopyResult[], name: string, targets: Workload
   }
   if (ours.peakRssMb !== undefined) lines.push(`peak RSS of ours: ${against(ours.peakRssMb, RSS_TARGET_MB, false, 0)} MB`)
   return lines
+}
+
+function verificationText({ workload, megabytesPerSecond, recordsPerSecond, peakRssMb }: VerifyResult): string {
+  const promise = workload === VERIFY_WORKLOADS[0] ? VERIFY_TARGET_MB_PER_SECOND : undefined
+  const rate = against(megabytesPerSecond, promise, true, 0)
+  return `verify, ${workload}: ${rate} MB/s, ${Math.round(recordsPerSecond).toLocaleString('en')} records/s, peak RSS ${peakRssMb.toFixed(0)} MB`
 }
 
 function latencyText(latencies: readonly LatencyResult[]): string {

@@ -68,3 +68,6 @@ export const IDLE_PARTITIONS = 100
 export const IDLE_TARGET_PERCENT = 2
 export const LIST_TARGET_SECONDS = 0.5
 export const RSS_TARGET_MB = 300
+/** Of both sides together, on the first of these workloads; the second has other batches on each side. */
+export const VERIFY_TARGET_MB_PER_SECOND = 200
+export const VERIFY_WORKLOADS: readonly string[] = ['plain', 'single']
