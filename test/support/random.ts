@@ -1,11 +1,13 @@
-/**
- * Random numbers from 0 up to 1, the same for the same seed (mulberry32). The seed comes from TEST_SEED or chance, and is
- * printed, so that a failure can be had again.
- */
-export function randomOf(name: string): () => number {
+/** A seed from TEST_SEED or chance, printed so that a failure can be had again. */
+export function seedOf(name: string): number {
   const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31))
   console.log(`${name}: TEST_SEED=${seed}`)
-  let state = seed >>> 0
+  return seed
+}
+
+/** Random numbers from 0 up to 1, the same for the same {@link seedOf} (mulberry32). */
+export function randomOf(name: string): () => number {
+  let state = seedOf(name) >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(state ^ (state >>> 15), state | 1)

@@ -60,7 +60,7 @@ describe('a source log of any kind', () => {
         }
         expect(logText(0n, broker.entries)).toEqual(logText(0n, stop === undefined ? expected : expected.slice(0, broker.entries.length)))
       }),
-      propertyRuns(200),
+      propertyRuns(150),
     )
   }, 600_000)
 
@@ -77,7 +77,7 @@ describe('a source log of any kind', () => {
           expect(decoded).toEqual(records.flatMap(([offset, record]) => consumedText(offset, [record])))
         }
       }),
-      propertyRuns(200),
+      propertyRuns(150),
     )
   }, 600_000)
 })
