@@ -41,7 +41,8 @@ class Bench {
         this.report.listSeconds = await measureList(this.context.destination.bootstrap)
       })
     }
-    if (only.includes('verify')) for (const workload of WORKLOADS.filter((w) => VERIFY_WORKLOADS.includes(w.name))) await this.verify(workload)
+    if (only.includes('verify'))
+      for (const workload of WORKLOADS.filter((w) => VERIFY_WORKLOADS.includes(w.name))) await this.verify(workload)
   }
 
   private async verify(given: Workload): Promise<void> {
