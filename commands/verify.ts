@@ -6,6 +6,10 @@ import { toJson } from '../src/cli/json.js'
 import { splitLists } from '../src/cli/lists.js'
 import { StatusLine } from '../src/cli/status-line.js'
 import { differenceLine, findingLines, progressLine, summaryLine, verifyColumns, verifyJson, verifyRows } from '../src/cli/verify-views.js'
+import type { LogDifference } from '../src/service/types.js'
+
+/** Differences told as soon as they are found; the others come with the result. */
+const TOLD_AT_ONCE = 20
 
 export default class Verify extends BaseCommand {
   static override summary = 'Compare source and destination record by record.'
@@ -56,11 +60,12 @@ export default class Verify extends BaseCommand {
     }
     const admin = await this.admin(flags)
     const { signal } = this.terminal
+    const quiet = this.wantsJson(flags)
     const status = new StatusLine(this.terminal)
-    const clear = () => status.clear()
-    signal.addEventListener('abort', clear, { once: true })
+    signal.addEventListener('abort', () => status.clear(), { once: true })
     const start = performance.now()
     const elapsed = () => performance.now() - start
+    const told = new Set<LogDifference>()
     try {
       const result = await admin.verifyMirror(flags.mirror, {
         ...options,
@@ -69,16 +74,17 @@ export default class Verify extends BaseCommand {
           if (!signal.aborted) status.show(() => progressLine(progress, elapsed()))
         },
         onDifference: (difference) => {
-          status.show(() => differenceLine(difference))
+          if (quiet || signal.aborted || told.size === TOLD_AT_ONCE) return
+          status.clear()
+          told.add(difference)
+          this.tell(`kafka-mirrors: ${differenceLine(difference)}`)
         },
       })
       status.clear()
-      if (this.wantsJson(flags)) this.print(toJson(verifyJson(result)))
+      if (quiet) this.print(toJson(verifyJson(result)))
       else await this.printTable(verifyColumns, verifyRows(result), flags)
       this.warnings(result.warnings)
-      if (!this.wantsJson(flags)) {
-        for (const line of [...findingLines(result), summaryLine(result, elapsed())]) this.tell(`kafka-mirrors: ${line}`)
-      }
+      if (!quiet) for (const line of [...findingLines(result, told), summaryLine(result, elapsed())]) this.tell(`kafka-mirrors: ${line}`)
       if (!result.equal) throw new ItemsFailedError(1)
     } finally {
       status.clear()

@@ -34,20 +34,25 @@ export const differenceLine = (difference: LogDifference): string =>
 
 const what = ({ kind, message }: LogDifference) => (kind === 'record' ? `differs: ${message}` : message)
 
-/** What the table has no room for, a line each, failures of many partitions with one reason together. */
-export function findingLines({ partitions }: VerifyMirrorResult): string[] {
-  const lines: string[] = []
-  const failures = new Map<string, number>()
-  for (const partition of partitions) {
-    const { differences, differenceCount, error, lost } = partition
-    const name = `${partition.topic}-${partition.partition}`
-    lines.push(...differences.map(differenceLine))
-    const more = differenceCount - BigInt(differences.length)
-    if (more > 0n) lines.push(`${name}: ${more} more difference(s) are not shown`)
+/** So many differences are told, however many partitions have some. */
+const MOST_LINES = 50
+
+/**
+ * What the table has no room for, a line each; failures of many partitions with one reason together.
+ *
+ * @param told differences that were told already
+ */
+export function findingLines({ partitions }: VerifyMirrorResult, told: ReadonlySet<LogDifference> = new Set()): string[] {
+  const untold = partitions.flatMap(({ differences }) => differences.filter((difference) => !told.has(difference)))
+  const shown = untold.slice(0, Math.max(0, MOST_LINES - told.size))
+  const hidden = partitions.reduce((sum, { differenceCount }) => sum + differenceCount, 0n) - BigInt(told.size + shown.length)
+  const lines = shown.map(differenceLine)
+  if (hidden > 0n) lines.push(`${hidden} more difference(s) are not shown; -o wide shows the first of each partition`)
+  for (const { topic, partition, lost } of partitions)
     for (const { from, to } of lost)
-      lines.push(`${name}: offsets ${from} to ${to} were lost on the source before they were copied, as recorded`)
-    if (error !== undefined) failures.set(errorText(error), (failures.get(errorText(error)) ?? 0) + 1)
-  }
+      lines.push(`${topic}-${partition}: offsets ${from} to ${to} were lost on the source before they were copied, as recorded`)
+  const failures = new Map<string, number>()
+  for (const { error } of partitions) if (error !== undefined) failures.set(errorText(error), (failures.get(errorText(error)) ?? 0) + 1)
   for (const [text, count] of failures) lines.push(count === 1 ? text : `${text} (${count} partitions)`)
   return lines
 }

@@ -56,6 +56,13 @@ export function planPartition(
 
 /** Whether the destination's log still begins where the source's no longer does. Topics that are only compacted cannot follow. */
 export const lagsAtStart = (pair: TopicPair, bounds: PartitionBounds): boolean =>
-  !pair.removed && followsStart(pair.settings) && bounds.destinationStart < bounds.sourceStart
+  !pair.removed && followsStart(pair.settings) && bounds.destinationStart < bounds.sourceStart && bounds.sourceStart < bounds.destinationEnd
 
 const followsStart = ({ policies }: TopicSettings): boolean => policies.destination.includes('delete')
+
+/** Says which offsets the source no longer has although they were never copied. A destination that is still empty begins later anyway. */
+export function gapWarning({ topic, partition, bounds }: PartitionJob): string | undefined {
+  const { sourceStart, destinationStart, destinationEnd } = bounds
+  if (destinationEnd === destinationStart || destinationEnd >= sourceStart) return undefined
+  return `${topic}-${partition}: the source no longer has offsets ${destinationEnd} to ${sourceStart - 1n}, which were not copied`
+}

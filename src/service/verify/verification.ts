@@ -9,7 +9,7 @@ import { LogReader } from './log-reader.js'
 import { type ComparedPartition, checkStarts } from './log-starts.js'
 import { type CompactionRule, DifferenceBook } from './partition-findings.js'
 import { PartitionVerifier } from './partition-verifier.js'
-import { planPartition } from './plan.js'
+import { gapWarning, planPartition } from './plan.js'
 import { ProgressBook } from './progress.js'
 import { failedPartition, verifiedPartition } from './results.js'
 import { offsetsIn, seededRandom } from './stretches.js'
@@ -90,6 +90,10 @@ export class Verification {
     })
     for (const { topic, notMirrored } of pairs)
       if (notMirrored > 0) this.warnings.push(`topic ${topic} has ${notMirrored} partition(s) on the source that are not mirrored yet`)
+    for (const { job, pair } of tasks) {
+      const warning = pair.removed ? undefined : gapWarning(job)
+      if (warning !== undefined) this.warnings.push(warning)
+    }
     this.progress.begin(
       tasks.length,
       tasks.reduce((sum, { job }) => sum + Number(offsetsIn(job.stretches)), 0),

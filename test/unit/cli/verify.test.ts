@@ -91,12 +91,22 @@ describe('verify', () => {
     expect(stderr.trimEnd().split('\n').slice(0, -1)).toEqual([
       'kafka-mirrors: warning: careful',
       'kafka-mirrors: my-topic-1 at offset 17: differs: value "a" on the source, "b" on the destination',
-      'kafka-mirrors: my-topic-1: 3 more difference(s) are not shown',
+      'kafka-mirrors: 3 more difference(s) are not shown; -o wide shows the first of each partition',
       'kafka-mirrors: my-topic-1: offsets 2 to 4 were lost on the source before they were copied, as recorded',
       'kafka-mirrors: my-topic-2 is gone — look for it',
     ])
     expect(stderr).toContain('1 of 3 partition(s) equal, 1 different, 1 not compared to the end; ')
     expect(exitCode).toBe(1)
+  })
+
+  test('tells differences as they are found, each once, and none beside JSON', async () => {
+    const verifyMirror = async (mirror: string, options?: VerifyMirrorOptions) => {
+      options?.onDifference?.(difference)
+      return answering([different])(mirror)
+    }
+    const { stderr } = await runVerb(Verify, words, { admin: { verifyMirror } })
+    expect(stderr.match(/at offset 17/g)).toHaveLength(1)
+    expect(await runVerb(Verify, [...words, '--json'], { admin: { verifyMirror } })).toMatchObject({ stderr: '', exitCode: 1 })
   })
 
   test('-o wide shows the first finding in the table', async () => {
