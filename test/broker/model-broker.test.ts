@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import type { Cluster } from '../../src/client/cluster.js'
 import { arbitraryRounds, sourceEvents } from '../support/arbitrary-source.js'
+import { writeBatch } from '../support/batch-writer.js'
 import { type TestBroker, useBrokers } from '../support/brokers.js'
 import { readLog } from '../support/kafka-log.js'
 import { consumedText, readText } from '../support/log-text.js'
@@ -22,8 +23,9 @@ const both = () => [brokers.source, brokers.destination]
 const HOUR = 3_600_000n
 const KEPT = { 'retention.ms': '-1', 'message.timestamp.after.max.ms': String(2n ** 63n - 1n) }
 const STRICT = { ...KEPT, 'cleanup.policy': 'compact', 'max.message.bytes': '1000', 'message.timestamp.after.max.ms': String(HOUR) }
-/** Enough for the runs of a property, and for those that find its smallest counterexample. */
-const PARTITIONS = 45
+const RUNS = propertyRuns(20)
+/** Also for the runs that find the smallest counterexample. */
+const PARTITIONS = RUNS.numRuns + 25
 const LOGS = 20
 
 const clusters: Cluster[] = []
@@ -83,10 +85,25 @@ test.each([
       const producers = model.describeProducers()
       expect(await Promise.all(real.map((one) => one.describeProducers()))).toEqual([producers, producers])
     }),
-    propertyRuns(20),
+    RUNS,
   )
   const logs = models.map(({ entries }) => ({ entries, start: 0n }))
   await Promise.all(both().map((broker) => expectLogs(broker, topic, logs)))
+})
+
+test('brokers do not look at the offsets of single records that are not compressed, as the model does', async () => {
+  const [real] = await pairs('unlooked', 1, KEPT)
+  const record = { timestamp: 1n, key: null, value: null, headers: [] }
+  const bytes = writeBatch({
+    baseOffset: 0n,
+    records: [
+      [0, record],
+      [0, record],
+    ],
+    lastOffsetDelta: 1,
+  })
+  expect(new ModelBroker().append(bytes).errorCode).not.toBe(0)
+  expect((await Promise.all(real!.map((one) => one.append(bytes)))).map(({ errorCode }) => errorCode)).toEqual([0, 0])
 })
 
 /** Logs of all kinds, the first a long one. None ends in a hole: there consumers would wait for ever. */
