@@ -1,13 +1,16 @@
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Cluster } from '../../src/client/cluster.js'
 import { clientConfigOf } from '../../src/client/config.js'
 import { MirrorAdmin } from '../../src/service/index.js'
-import { type ReseedStep, reseedTopic } from '../../src/service/recovery/reseed.js'
+import { type ReseedStep, type ReseedWork, reseedTopic } from '../../src/service/recovery/reseed.js'
 import { StateStore } from '../../src/service/state-store.js'
 import type { RecoveredPartition, RecoverMirrorOptions } from '../../src/service/types.js'
 import { useBrokers } from '../support/brokers.js'
 import { beginTransaction, endTransaction, readLog, type SpelledRecord, writeLog, writeRecords } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
+import { startProgram } from '../support/program.js'
+import { PROGRAM } from '../support/runner-process.js'
 import { eventually } from '../support/wait.js'
 
 const brokers = useBrokers({ destination: { properties: DESTINATION_PROPERTIES } })
@@ -50,6 +53,12 @@ async function recover(topic: string, options: RecoverMirrorOptions = {}): Promi
     return result.partitions
   })
 }
+
+/** The program itself, as `kafka-mirrors.sh --recover`. */
+const program = (...words: string[]) =>
+  startProgram('kip', ['--bootstrap-server', brokers.destination.bootstrap, '--recover', '--mirror', 'm', ...words], {
+    program: join(dirname(PROGRAM), 'kafka-mirrors.sh'),
+  })
 
 const failed = (topic: string, partition = 0) =>
   eventually(async () => {
@@ -137,7 +146,12 @@ test('a gap is shown, and recorded for the one partition that was asked for', as
     [0n, []],
     [100n, [{ from: 500n, to: 599n }]],
   ])
-  await recover('gap', { onGap: 'record' })
+  // As an operator types it, in the KIP's spelling.
+  const stuck = await program('--topic', 'gap').ended
+  expect([stuck.exitCode, stuck.stderr]).toEqual([1, 'kafka-mirrors: 1 partition(s) stay as they are without --on-gap=record\n'])
+  const done = await program('--topic', 'gap', '--on-gap', 'record', '--wait=20s', '--no-headers').ended
+  expect(done).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(done.stdout).toMatch(/^m +gap +0 +gap +500 +600 +500-599 +- +- +- +record-gap +- +offsets 500 to 599 are no longer on the source/)
   await mirroring.caughtUp('gap')
   expect(await mirroring.differences('gap')).toEqual([])
   expect(await recover('gap')).toEqual([])
@@ -236,38 +250,69 @@ test('what differs is thrown away when that is wanted', async () => {
   expect(await keptTails('discarded')).toEqual({})
 })
 
+test('killed while it keeps what differs, the command goes on where it was when it is run again', async () => {
+  const { source, destination, worker } = brokers
+  await mirrored('killed', 1, 100)
+  const large = { topic: 'killed', records: 8_000, valueBytes: 1_000, codec: 'lz4' } as const
+  await writeLog(worker, { ...destination, properties: { 'batch.size': '16384' } }, large)
+  await failed('killed')
+  const before = (await readLog(worker, destination, { topic: 'killed', content: 'hash' }))[0]!.records.slice(100)
+  const first = program('--topic', 'killed', '--on-divergence', 'reseed', '--yes')
+  const tailTopic = () =>
+    destination.admin.topics().then((topics) => Object.keys(topics).find((name) => name.startsWith('killed.diverged-')))
+  const name = await eventually(tailTopic, { every: 5 })
+  await eventually(async () => (await destination.admin.offsets(name))[0]!.endOffset > 0n, { every: 1 })
+  first.child.kill('SIGKILL')
+  await first.ended
+  const again = await program('--topic', 'killed', '--on-divergence', 'reseed', '--yes', '--wait').ended
+  expect(again).toMatchObject({
+    exitCode: 0,
+    stderr: `kafka-mirrors: topic killed: 8000 record(s) that differed are kept in topic ${name}\n`,
+  })
+  const kept = (await readLog(worker, destination, { topic: name, content: 'hash' }))[0]!.records
+  const content = (records: typeof kept) => records.map(({ offset: _, ...record }) => record)
+  expect(content(kept)).toEqual(content(before))
+  await mirroring.caughtUp('killed')
+  expect(await mirroring.differences('killed')).toEqual([])
+  expect((await source.admin.offsets('killed'))[0]!.endOffset).toBe(100n)
+})
+
 const STEPS: readonly ReseedStep[] = ['stopping', 'let-go', 'examined', 'copied', 'kept', 'deleted', 'created', 'added']
 
-test('a reseed that is interrupted after any of its steps is finished by running it again, and nothing is kept twice', async () => {
-  const { source, destination, worker } = brokers
-  await mirrored('interrupted', 2, 400)
-  // Nobody runs: the command itself makes sure that nobody copies.
-  await stopRunner()
-  await writeRecords(worker, destination, { topic: 'interrupted', list: [foreign('a', 1), foreign('b', 1), foreign('c', 1)] })
+/** A reseed that ends, as if it was killed, after this step. */
+async function interrupt(topic: string, step: ReseedStep): Promise<void> {
   const open = (bootstrap: string) => {
     const cluster = new Cluster(clientConfigOf(new Map([['bootstrap.servers', bootstrap]])).config)
     closing.push(cluster)
     return cluster
   }
-  const { addedAt } = (await mirroring.state()).mirror('m')!.topics.get('interrupted')!
-  for (const step of STEPS) {
-    const cluster = open(destination.bootstrap)
-    const work = {
-      context: { destination: cluster, store: new StateStore(cluster), now: Date.now },
-      mirror: 'm',
-      topic: 'interrupted',
-      addedAt,
-      source: open(source.bootstrap),
-      warnings: [],
-      options: {
-        discard: false,
-        confirmationTimeoutMs: undefined,
-        reached: (reached: ReseedStep) => {
-          if (reached === step) throw new Error(`killed after ${step}`)
-        },
+  const destination = open(brokers.destination.bootstrap)
+  const work: ReseedWork = {
+    context: { destination, store: new StateStore(destination), now: Date.now },
+    mirror: 'm',
+    topic,
+    addedAt: (await mirroring.state()).mirror('m')!.topics.get(topic)!.addedAt,
+    source: open(brokers.source.bootstrap),
+    warnings: [],
+    options: {
+      discard: false,
+      confirmationTimeoutMs: undefined,
+      reached: (reached) => {
+        if (reached === step) throw new Error(`killed after ${step}`)
       },
-    }
-    await expect(reseedTopic(work), step).rejects.toThrow(`killed after ${step}`)
+    },
+  }
+  await expect(reseedTopic(work), step).rejects.toThrow(`killed after ${step}`)
+}
+
+test('a reseed that is interrupted after any of its steps is finished by running it again, and nothing is kept twice', async () => {
+  const { destination, worker } = brokers
+  await mirrored('interrupted', 2, 400)
+  // Nobody runs: the command itself makes sure that nobody copies.
+  await stopRunner()
+  await writeRecords(worker, destination, { topic: 'interrupted', list: [foreign('a', 1), foreign('b', 1), foreign('c', 1)] })
+  for (const step of STEPS) {
+    await interrupt('interrupted', step)
     const tails = Object.values(await keptTails('interrupted'))
     const [tail] = tails
     const isKept = STEPS.indexOf(step) >= STEPS.indexOf('copied')
@@ -283,4 +328,14 @@ test('a reseed that is interrupted after any of its steps is finished by running
   await mirroring.startRunner()
   await mirroring.caughtUp('interrupted')
   expect(await mirroring.differences('interrupted')).toEqual([])
+})
+
+test('a reseed that was begun can be given up: the topic is removed as it is', async () => {
+  const { destination, worker } = brokers
+  await mirrored('given-up', 1, 100)
+  await interrupt('given-up', 'kept')
+  const { topics } = await mirroring.admin.removeTopicsFromMirror('m', ['given-up'])
+  expect(topics).toMatchObject([{ ok: true, how: 'confirmed' }])
+  expect((await mirroring.state()).mirror('m')!.topics.get('given-up')).toMatchObject({ desired: 'STOPPED', reseed: undefined })
+  expect((await writeLog(worker, destination, { topic: 'given-up', records: 1 })).partitions[0]!.firstOffset).toBe(100n)
 })

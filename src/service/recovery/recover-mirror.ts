@@ -1,3 +1,4 @@
+import { describeConfigs } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
 import { mirrorConfigOf } from '../../mirror/config.js'
 import { failure, usageError } from '../../mirror/errors.js'
@@ -187,8 +188,17 @@ async function reseed(work: Work, topic: string): Promise<RecoveredTopic['kept']
 async function checkRights({ context, mirror, source, options }: Work, topic: string): Promise<void> {
   const spec = mirror.topics.get(topic)!
   refuseMissingRights(await missingTopicRights(source, context.destination, topic))
+  await checkDeletable(context, topic)
   if (spec.reseed !== undefined || options.discardDiverged) return
   const tailTopic = tailTopicOf(topic, context.now())
   checkName('topic', tailTopic)
   refuseMissingRights(await missingCreateRight(context.destination, tailTopic))
+}
+
+/** Brokers may be told to keep every topic. Without the right to read their settings it shows when the time has come. */
+async function checkDeletable({ destination }: ServiceContext, topic: string): Promise<void> {
+  const [broker] = await destination.brokers()
+  const [settings] = await describeConfigs(destination, [{ type: 'broker', name: String(broker?.id) }]).catch(() => [])
+  if (!settings?.ok || settings.value.find(({ name }) => name === 'delete.topic.enable')?.value !== 'false') return
+  throw failure('KAFKA', `topic ${topic} cannot be created anew: the destination deletes no topics (delete.topic.enable=false)`)
 }
