@@ -10,6 +10,7 @@ const FIRST_VERSION_WITH_TOPIC_IDS = 13
 /** Fetches from one broker on a connection of its own, several at a time; opened when first used and again after it is lost. */
 export class FetchLane {
   private connection: Promise<Connection> | undefined
+  private opening: Promise<Connection> | undefined
   private underWay = 0
   private readonly waiting: (() => void)[] = []
 
@@ -39,15 +40,10 @@ export class FetchLane {
     const known = await this.connection?.catch(() => undefined)
     if (known?.open) return known
     // Whoever comes first opens it for all.
-    if (this.opening === undefined) {
-      this.connection = this.opening = this.connect()
-      const over = () => {
-        this.opening = undefined
-      }
-      this.opening.then(over, over)
-    }
+    this.opening ??= this.connect().finally(() => {
+      this.opening = undefined
+    })
+    this.connection = this.opening
     return this.opening
   }
-
-  private opening: Promise<Connection> | undefined
 }

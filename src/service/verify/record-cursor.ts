@@ -37,6 +37,8 @@ class Records implements RecordCursor {
   end = 0
   private at: number
   private left: number
+  private readonly baseOffset: bigint
+  /** The same, from the origin on. */
   private readonly base: number
   private readonly appendTime: Timestamp | undefined
   private readonly baseTimestamp: bigint
@@ -58,8 +60,6 @@ class Records implements RecordCursor {
     this.appendTime = usesLogAppendTime(header) ? exactly(header.maxTimestamp) : undefined
     this.baseOffset = header.baseOffset
   }
-
-  private readonly baseOffset: bigint
 
   next(): boolean {
     if (this.left === 0) {
