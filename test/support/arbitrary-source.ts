@@ -88,8 +88,7 @@ const old: fc.Arbitrary<SourceEvent> = fc.record(
   { requiredKeys: ['kind', 'magic', 'records'] },
 )
 
-/** Everything a log can hold, in any order. */
-export const sourceEvents: fc.Arbitrary<SourceEvent[]> = fc.array(
+const events: fc.Arbitrary<SourceEvent[]> = fc.array(
   fc.oneof(
     { weight: 5, arbitrary: batch },
     { weight: 3, arbitrary: small },
@@ -100,6 +99,14 @@ export const sourceEvents: fc.Arbitrary<SourceEvent[]> = fc.array(
   ),
   { minLength: 1, maxLength: 14, size: 'max' },
 )
+
+/** The ends of all transactions that are open: each of these outcomes is of one producer. */
+const ends = (...outcomes: boolean[]): SourceEvent[] => outcomes.map((commit, i) => ({ kind: 'end' as const, producer: i + 1, commit }))
+
+/** Everything a log can hold, in any order. In one of five transactions stay open, and hide all that follows. */
+export const sourceEvents: fc.Arbitrary<SourceEvent[]> = fc
+  .tuple(events, fc.constantFrom([], ends(true, true, true), ends(true, false, true), ends(false, true, false), ends(true, true, false)))
+  .map(([some, last]) => [...some, ...last])
 
 /** Log starts where numbers get another width. */
 export const logStart = fc.constantFrom(0n, 0n, 5n, 2n ** 31n - 3n, 2n ** 53n - 3n)
