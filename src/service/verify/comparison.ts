@@ -34,6 +34,12 @@ export class Comparison {
 
   /** Goes on as far as both sides are known. Throws MirrorError where a batch cannot be read. */
   run(): Halt {
+    const halt = this.walk()
+    this.source.forgetDark(this.position)
+    return halt
+  }
+
+  private walk(): Halt {
     const { source, destination, findings } = this
     for (;;) {
       if (findings.full) return 'full'

@@ -121,8 +121,14 @@ export class LogView {
 
   /** Whether a control record or an aborted one is at this offset. Asked with offsets that only grow. */
   isDark(offset: number): boolean {
-    while (this.dark.length > 0 && this.dark[0]!.to <= offset) this.dark.shift()
+    this.forgetDark(offset)
     return this.dark.length > 0 && this.dark[0]!.from <= offset
+  }
+
+  /** {@link isDark} will not be asked below this offset any more. */
+  forgetDark(offset: number): void {
+    const kept = this.dark.findIndex(({ to }) => to > offset)
+    if (kept !== 0) this.dark.splice(0, kept < 0 ? this.dark.length : kept)
   }
 
   /** Lets go of the memory. */
