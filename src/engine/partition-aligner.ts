@@ -1,4 +1,6 @@
-import type { PartitionLeader } from '../client/cluster.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Cluster, PartitionLeader } from '../client/cluster.js'
+import { Errors } from '../protocol/errors.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { type Alignment, decideAlignment, type LogPositions, seeWhatDiffers } from './alignment.js'
 import { compareTails, OWN_TAIL, UNKNOWN_TAIL } from './compare-tails.js'
@@ -9,6 +11,9 @@ import type { PartitionContext } from './partition-context.js'
 import { appendPosition, destinationLogStart, firstBatch, sourcePositions } from './positions.js'
 import type { StatusBook } from './status-book.js'
 import { checkNotTruncated } from './truncation.js'
+
+const DELETED_LOOKS = 3
+const DELETED_EVERY_MS = 500
 
 /** Where a copy session starts and over which leaders it runs. */
 export interface Aligned {
@@ -107,8 +112,24 @@ async function leader(context: PartitionContext, side: 'source' | 'destination')
   const { cluster } = side === 'source' ? context.source() : context.destination
   if (cluster.leaderOf(topic, partition) === undefined) await cluster.refresh([topic])
   const found = cluster.leaderOf(topic, partition)
-  if (found === undefined) throw new Error(`${topic}-${partition} is unknown or has no leader`)
-  return found
+  if (found !== undefined) return found
+  if (side === 'source' && (await isDeleted(cluster, topic))) {
+    const { logEndOffset } = await appendPositionOf(context, await leader(context, 'destination'))
+    throw new PartitionFailure(
+      `topic ${topic} was deleted on the source; partition ${partition} is copied up to offset ${logEndOffset}. To let others write to the copy: kafka-mirrors remove --mirror ${context.mirror} --topic ${topic}`,
+    )
+  }
+  throw new Error(`${topic}-${partition} is unknown or has no leader`)
+}
+
+/** A broker that is just starting knows no topics: it has to say so again. */
+async function isDeleted(cluster: Cluster, topic: string): Promise<boolean> {
+  for (let look = 1; ; look++) {
+    const errorCode = (await cluster.topics([topic])).get(topic)?.errorCode
+    if (errorCode !== Errors.UNKNOWN_TOPIC_OR_PARTITION) return false
+    if (look === DELETED_LOOKS) return true
+    await sleep(DELETED_EVERY_MS)
+  }
 }
 
 async function readPositions(
