@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { useBrokers } from '../support/brokers.js'
 import { readLog, writeLog, writeRecords, writeTransactions } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
+import { plantLog } from '../support/segments.js'
 import { cleaned, forgetCleaning, rollLog, type StoredBatch, storedBatches } from '../support/stored-log.js'
 
 const brokers = useBrokers({
@@ -36,24 +38,62 @@ async function writeKeyed(topic: string, seed: number): Promise<void> {
   }
 }
 
-/** Compacts the source's logs to their very ends. */
-async function compact(topics: readonly string[]): Promise<void> {
+/** Compacts logs of the source to their very ends. */
+async function compact(logs: readonly Log[], whileStopped = async () => {}): Promise<void> {
   const { broker } = brokers.source
   await broker.stop()
-  for (const topic of topics) for (const partition of partitions) await rollLog(broker, topic, partition)
+  await whileStopped()
+  for (const { topic, partition } of logs) await rollLog(broker, topic, partition)
   await forgetCleaning(broker)
   await broker.start()
-  for (const topic of topics) for (const partition of partitions) await cleaned(broker, topic, partition)
+  for (const { topic, partition } of logs) await cleaned(broker, topic, partition)
 }
+
+interface Log {
+  readonly topic: string
+  readonly partition: number
+}
+
+const logsOf = (topic: string, count: number): Log[] => Array.from({ length: count }, (_, partition) => ({ topic, partition }))
+
+/** Wrappers of the old formats know no others. */
+const OLD_CODECS = ['gzip', 'snappy', 'lz4'] as const
+/** 400 records in each batch, written by Kafka's own library 2.8.2 for offset 1000. */
+const WRITTEN = JSON.parse(readFileSync(new URL('../unit/records/fixtures/compressed.json', import.meta.url), 'utf8')) as Record<
+  string,
+  string
+>
+
+/** A log that has gone through all formats, or some of them: magic 0 at offset 1000, magic 1 at 1400, v2 at 1800, each one batch. */
+function formats(codec: string, magics: readonly number[] = [0, 1, 2]): Buffer {
+  const [magic0, magic1, magic2] = [0, 1, 2].map((magic) => Buffer.from(WRITTEN[`java 2.8.2 magic ${magic} ${codec}`]!, 'base64'))
+  // A wrapper has the offset of its last message. Only those of magic 0 have it inside too.
+  magic1!.writeBigInt64BE(1_799n)
+  magic2!.writeBigInt64BE(1_800n)
+  magic2!.writeInt32BE(0, 12)
+  return Buffer.concat(magics.map((magic) => [magic0!, magic1!, magic2!][magic]!))
+}
+
+/** One format in each partition: all have the same keys. */
+const CLEANED_FORMATS = OLD_CODECS.flatMap((codec) => [0, 1].map((magic) => ({ codec, magic })))
 
 beforeAll(async () => {
   const { source } = brokers
   await source.admin.createTopic('fleeting', { partitions: PARTITIONS, configs: { ...COMPACT, 'delete.retention.ms': '0' } })
   await source.admin.createTopic('lasting', { partitions: PARTITIONS, configs: COMPACT })
+  await source.admin.createTopic('formats', { partitions: OLD_CODECS.length, configs: { 'retention.ms': '-1' } })
+  await source.admin.createTopic('cleaned-formats', { partitions: CLEANED_FORMATS.length, configs: COMPACT })
   for (const topic of TOPICS) await writeKeyed(topic, 1)
+  const compacted = [...TOPICS.flatMap((topic) => logsOf(topic, PARTITIONS)), ...logsOf('cleaned-formats', CLEANED_FORMATS.length)]
+  const plant = async () => {
+    for (const [partition, codec] of OLD_CODECS.entries()) await plantLog(source.broker, 'formats', partition, 1_000n, formats(codec))
+    for (const [partition, { codec, magic }] of CLEANED_FORMATS.entries()) {
+      await plantLog(source.broker, 'cleaned-formats', partition, 1_000n, formats(codec, [magic]))
+    }
+  }
   // The first cleaning sets the time until which tombstones stay, the second finds it gone by.
-  await compact(TOPICS)
-  await compact(TOPICS)
+  await compact(compacted, plant)
+  await compact(compacted)
   await mirroring.create()
   await mirroring.startRunner()
 })
@@ -92,7 +132,7 @@ describe('compacted logs', () => {
   test('cleaned again while it is mirrored, the log goes on where it was', async () => {
     const { source, destination, worker } = brokers
     await writeKeyed('fleeting', 2)
-    await compact(['fleeting'])
+    await compact(logsOf('fleeting', PARTITIONS))
     await mirroring.caughtUp('fleeting')
     const [there, here] = await Promise.all(
       [source, destination].map((cluster) => readLog(worker, cluster, { topic: 'fleeting', isolation: 'read_committed' })),
@@ -109,3 +149,26 @@ describe('compacted logs', () => {
     }
   })
 })
+
+test.each(['formats', 'cleaned-formats'])(
+  'a log in old formats, whole or thinned by compaction, is the same, and goes on (%s)',
+  async (topic) => {
+    const { source, worker } = brokers
+    const cleanedFormats = topic === 'cleaned-formats'
+    for (const { partition, count } of await readLog(worker, source, { topic, content: 'none' })) {
+      const magics = (await storedBatches(source.broker, topic, partition)).map(({ magic }) => magic)
+      expect(magics).toEqual(cleanedFormats ? [CLEANED_FORMATS[partition]!.magic] : [0, 1, 2])
+      if (cleanedFormats) expect(count).toBeLessThan(400)
+      else expect(count).toBe(1_200)
+    }
+    await mirroring.add(topic)
+    await writeLog(worker, source, {
+      topic,
+      style: 'keyed',
+      partitions: cleanedFormats ? CLEANED_FORMATS.length : OLD_CODECS.length,
+      records: 300,
+    })
+    await mirroring.caughtUp(topic)
+    expect(await mirroring.differences(topic)).toEqual([])
+  },
+)
