@@ -47,7 +47,7 @@ const batch: fc.Arbitrary<SourceEvent> = fc.record(
 
 /** A plain small batch: long runs of these are what merging is for. */
 const small: fc.Arbitrary<SourceEvent> = fc.record(
-  { kind: fc.constant('batch' as const), records: fc.array(record, { minLength: 1, maxLength: 2 }), producer },
+  { kind: fc.constant('batch' as const), records: fc.array(record, { minLength: 1, maxLength: 2 }), producer, newEpoch: fc.boolean() },
   { requiredKeys: ['kind', 'records'] },
 )
 

@@ -108,8 +108,10 @@ function translated(source: SourceLog, from: bigint, round: CopyRound, maxMessag
     const records = parts.reduce((sum, { bytes }) => sum + readBatch(bytes).count, 0)
     if (records !== count || parts.length !== step.batches || step.bytes.length !== step.size)
       throw new Error(`the step at ${baseOffset} is not the ${step.batches} batches, ${count} records, ${step.size} bytes that it says`)
-    if (step.leaderEpoch !== source.leaderEpochAt(baseOffset))
-      throw new Error(`the step at ${baseOffset} has epoch ${step.leaderEpoch}, the source ${source.leaderEpochAt(baseOffset)}`)
+    // A new leader epoch goes on record before its first batch does: no step may hold two.
+    const other = parts.find((part) => source.leaderEpochAt(part.baseOffset) !== step.leaderEpoch)
+    if (other !== undefined)
+      throw new Error(`epoch ${step.leaderEpoch} for offset ${other.baseOffset} is ${source.leaderEpochAt(other.baseOffset)} on the source`)
     if (overlaps(step.bytes, fetched) === step.rewritten)
       throw new Error(`the step at ${baseOffset} says rewritten=${step.rewritten} and ${step.rewritten ? 'is' : 'is no'} view of the fetch`)
     actions.push({ kind: 'append', baseOffset, batches: step.batches, bytes: step.rewritten ? step.bytes : Buffer.from(step.bytes) })
