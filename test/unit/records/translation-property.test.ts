@@ -44,7 +44,7 @@ describe('a source log of any kind', () => {
         const from = broker.logStartOffset
         expect(logText(from, broker.entries)).toEqual(logText(from, source.entries(from)))
       }),
-      propertyRuns(400),
+      propertyRuns(300),
     )
   }, 600_000)
 
