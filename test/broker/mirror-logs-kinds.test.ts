@@ -27,11 +27,13 @@ const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
 const KEPT = { 'retention.ms': '-1' }
 const YEARS_AGO = 1_500_000_000_000
 const FIRST_RECORD = 3_000_000n
+const GAP = 100_000n
 const hex = (text: string) => Buffer.from(text).toString('hex')
 
 beforeAll(async () => {
   const { source } = brokers
   for (const topic of ['holed', 'timeless']) await source.admin.createTopic(topic, { configs: KEPT })
+  for (const topic of ['gap', 'broken']) await source.admin.createTopic(topic, { partitions: 2, configs: KEPT })
   await source.broker.stop()
   const common = { leaderEpoch: 0, timestamp: BigInt(YEARS_AGO) }
   const holed = [FIRST_RECORD, FIRST_RECORD + 1_000n].map((baseOffset) => batch({ ...common, baseOffset, records: 10 }))
@@ -39,6 +41,11 @@ beforeAll(async () => {
   const absent = { ...common, timestamp: -1n }
   const timeless = [batch({ ...absent, baseOffset: 0n, records: 3 }), batch({ ...absent, baseOffset: 3n, deltas: [0, 2, 5] })]
   await plantLog(source.broker, 'timeless', 0, 0n, Buffer.concat(timeless))
+  const gap = [0n, GAP].map((baseOffset) => batch({ ...common, baseOffset }))
+  await plantLog(source.broker, 'gap', 0, 0n, Buffer.concat(gap))
+  // Says that its records are gzipped; they are not, and its timestamps need it to be opened.
+  const broken = [batch({ ...common, baseOffset: 0n, records: 5 }), batch({ ...common, baseOffset: 5n, attributes: 1 | 8 })]
+  await plantLog(source.broker, 'broken', 0, 0n, Buffer.concat(broken))
   await source.broker.start()
   await mirroring.create()
   await mirroring.startRunner()
@@ -64,6 +71,35 @@ test('a hole of millions before the first record is passed over quickly, and lea
   expect(here![0]!.beginningOffset).toBe(FIRST_RECORD)
   const size = (await storedBatches(destination.broker, 'holed')).reduce((sum, stored) => sum + stored.size, 0)
   expect(size).toBeLessThan(12_000_000)
+})
+
+test('a hole between two records is filled without holding other partitions up', async () => {
+  const { source, destination, worker } = brokers
+  await writeLog(worker, source, { topic: 'gap', partition: 1, records: 1_000 })
+  await mirroring.add('gap')
+  const ends = async () => (await destination.admin.offsets('gap')).map(({ endOffset }) => endOffset)
+  const [filled] = await eventually(
+    async () => {
+      const found = await ends()
+      return found[1] === 1_000n && found
+    },
+    { every: 10 },
+  )
+  expect(filled).toBeLessThan(GAP)
+  await same('gap')
+})
+
+test('a batch that cannot be opened fails its partition alone, with a sentence', async () => {
+  const { source, destination, worker } = brokers
+  await mirroring.add('broken')
+  const status = await eventually(async () => {
+    const found = await mirroring.status('broken')
+    return found?.state === 'FAILED' && found
+  })
+  expect(status.error!.message).toMatch(/offset 5: its codec gzip can't be opened/)
+  await writeLog(worker, source, { topic: 'broken', partition: 1, records: 100 })
+  await eventually(async () => (await destination.admin.offsets('broken'))[1]!.endOffset === 100n)
+  expect((await destination.admin.offsets('broken'))[0]!.endOffset).toBe(5n)
 })
 
 test('records that were given the time of appending have it on the destination, in every codec', async () => {
