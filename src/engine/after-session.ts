@@ -50,6 +50,8 @@ export class AfterSession {
     const { failedRetryInitialBackoffMs, failedRetryMaxBackoffMs } = this.context.config()
     const { retries } = await this.standing.fail(reason)
     await this.pause.wait(backoffMs(retries, failedRetryInitialBackoffMs, failedRetryMaxBackoffMs))
+    // It may be what failed us, and what the operator has changed since.
+    this.context.forgetMaxMessageBytes()
   }
 
   /** The destination's limit was lowered after the session had begun: what was read with the old one is read again and split. */
