@@ -48,7 +48,7 @@ export const WORKLOADS: readonly Workload[] = [
     records: 500_000,
     size: 100,
     compression: 'none',
-    targets: {},
+    targets: { mm2: 5, 'franz-go': 0.9 },
   },
   {
     name: 'transactions',
@@ -58,7 +58,7 @@ export const WORKLOADS: readonly Workload[] = [
     records: 100_000,
     size: 100,
     compression: 'none',
-    targets: {},
+    targets: { mm2: 1 },
   },
 ]
 
