@@ -16,7 +16,8 @@ import { type Mirror, mustExist, put } from '../state-store.js'
 import type { RecoveredPartition, RecoveredTopic, RecoverMirrorOptions, RecoverMirrorResult, TopicResult } from '../types.js'
 import { diagnose } from './diagnose.js'
 import { examine, type PartitionFacts } from './examine.js'
-import { reseedTopic, tailTopicOf } from './reseed.js'
+import { reseedTopic } from './reseed.js'
+import { tailTopicOf } from './reseed-state.js'
 
 const SOURCE_WITHIN_MS = 10_000
 const TOPICS_AT_ONCE = 4
