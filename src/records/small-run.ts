@@ -24,9 +24,8 @@ export interface SmallRun {
  * One-record batches come by the hundred thousand a second: nothing is allocated for a batch here.
  */
 export function smallRun(records: Buffer, at: number, baseOffset: bigint, mostBytes: number): SmallRun | undefined {
-  // Offsets are compared by halves: a bigint for each would cost as much as all the rest.
+  // Offsets are compared as doubles, up to where these tell neighbours apart: a bigint for each would cost as much as all the rest.
   let expected = Number(baseOffset)
-  if (!Number.isSafeInteger(expected)) return undefined
   if (records.length - at < At.records) return undefined
   const codec = records[at + At.attributes + 1]! & Bit.compression
   const leaderEpoch = records.readInt32BE(at + At.leaderEpoch)
@@ -35,7 +34,7 @@ export function smallRun(records: Buffer, at: number, baseOffset: bigint, mostBy
   let end = at
   let batches = 0
   let count = 0
-  while (most - end >= At.records) {
+  while (most - end >= At.records && expected <= Number.MAX_SAFE_INTEGER) {
     const size = PREFIX_SIZE + records.readInt32BE(end + At.batchLength)
     if (size > largest || size < At.records || size > most - end) break
     const attributes = records[end + At.attributes + 1]!

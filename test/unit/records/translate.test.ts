@@ -163,6 +163,13 @@ describe('translating a record set', () => {
     expect(run(one.subarray(0, one.length - 1))).toEqual([])
   })
 
+  it('finds a hole where a double can no longer tell offsets apart', () => {
+    const start = 2n ** 53n - 2n
+    const set = [0n, 1n, 3n, 4n].map((delta) => batch({ baseOffset: start + delta }))
+    const steps = brief(run(set, start))
+    expect(steps).toEqual([`append ${start}+2`, `fill ${start + 2n}+1 hole`, `append ${start + 3n}+1`, `append ${start + 4n}+1`])
+  })
+
   it('covers every wanted offset exactly once', () => {
     const piece = fc.record({
       gap: fc.constantFrom(0, 0, 0, 3),
