@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -31,6 +32,7 @@ import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.ElectionNotNeededException;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
@@ -109,7 +111,11 @@ final class Topics {
             describe(admin, partition.topic()).partitions().get(partition.partition()).replicas().stream()
                     .map(node -> node.id()).filter(id -> id != leader).forEach(replicas::add);
             admin.alterPartitionReassignments(Map.of(partition, Optional.of(new NewPartitionReassignment(replicas)))).all().get();
-            admin.electLeaders(ElectionType.PREFERRED, Set.of(partition)).all().get();
+            try {
+                admin.electLeaders(ElectionType.PREFERRED, Set.of(partition)).all().get();
+            } catch (ExecutionException error) {
+                if (!(error.getCause() instanceof ElectionNotNeededException)) throw error;
+            }
             return Map.of();
         });
     }
