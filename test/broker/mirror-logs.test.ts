@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { useBrokers } from '../support/brokers.js'
+import { runKafkaTool } from '../support/java-tools.js'
 import { readLog, writeLog, writeRecords, writeTransactions } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
 import { plantLog } from '../support/segments.js'
@@ -127,6 +129,16 @@ describe('compacted logs', () => {
       if (partition < TRANSACTIONS)
         expect(new Set(batches.filter(({ control }) => !control).map(({ codec }) => codec))).toEqual(new Set([CODECS[partition]]))
     }
+  })
+
+  test('Kafka’s own tool finds every batch of the destination valid', async () => {
+    const { broker } = brokers.destination
+    const files = partitions.map((partition) => join(broker.dataDir, 'logs', `lasting-${partition}`, '00000000000000000000.log'))
+    const { stdout } = await runKafkaTool('4.4.0', 'kafka-dump-log', ['--deep-iteration', '--files', files.join(',')])
+    const batches = stdout.split('\n').filter((line) => line.startsWith('baseOffset: '))
+    expect(batches.length).toBeGreaterThan(100)
+    expect(batches.filter((line) => !line.includes('isvalid: true'))).toEqual([])
+    expect(stdout.match(/\| offset: /g)?.length).toBeGreaterThan(200)
   })
 
   test('cleaned again while it is mirrored, the log goes on where it was', async () => {
