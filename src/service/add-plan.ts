@@ -59,7 +59,7 @@ function unchanged(there: TopicMetadata, here: TopicMetadata | undefined, spec: 
     throw failure(
       'TOPIC_RECREATED',
       `topic ${there.name} was recreated on the source since it was added`,
-      'Remove it from the mirror and delete it on the destination to copy the new one.',
+      'To copy the new one and keep the old copy: recover --on-divergence reseed.',
     )
   }
   return { there, here, how: 'unchanged', fastForward: undefined }
