@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { castagnoli } from '../support/batches.js'
 import { useBrokers } from '../support/brokers.js'
 import { runKafkaTool } from '../support/java-tools.js'
 import { readLog, writeLog, writeRecords, writeTransactions } from '../support/kafka-log.js'
@@ -76,6 +77,17 @@ function formats(codec: string, magics: readonly number[] = [0, 1, 2]): Buffer {
   return Buffer.concat(magics.map((magic) => [magic0!, magic1!, magic2!][magic]!))
 }
 
+const GO_CODECS = ['gzip', 'snappy', 'lz4', 'zstd'] as const
+
+/** What franz-go wrote (snappy without Java's framing, for one), given a time of appending: it has to be opened. */
+function stampedByGo(codec: string): Buffer {
+  const batch = Buffer.from(WRITTEN[`franz-go magic 2 ${codec}`]!, 'base64')
+  batch.writeInt16BE(batch.readInt16BE(21) | 8, 21)
+  batch.writeBigInt64BE(1_650_000_000_000n, 35)
+  batch.writeUInt32BE(castagnoli(batch.subarray(21)), 17)
+  return batch
+}
+
 /** One format in each partition: all have the same keys. */
 const CLEANED_FORMATS = OLD_CODECS.flatMap((codec) => [0, 1].map((magic) => ({ codec, magic })))
 
@@ -84,11 +96,13 @@ beforeAll(async () => {
   await source.admin.createTopic('fleeting', { partitions: PARTITIONS, configs: { ...COMPACT, 'delete.retention.ms': '0' } })
   await source.admin.createTopic('lasting', { partitions: PARTITIONS, configs: COMPACT })
   await source.admin.createTopic('formats', { partitions: OLD_CODECS.length, configs: { 'retention.ms': '-1' } })
+  await source.admin.createTopic('go', { partitions: GO_CODECS.length, configs: { 'retention.ms': '-1' } })
   await source.admin.createTopic('cleaned-formats', { partitions: CLEANED_FORMATS.length, configs: COMPACT })
   for (const topic of TOPICS) await writeKeyed(topic, 1)
   const compacted = [...TOPICS.flatMap((topic) => logsOf(topic, PARTITIONS)), ...logsOf('cleaned-formats', CLEANED_FORMATS.length)]
   const plant = async () => {
     for (const [partition, codec] of OLD_CODECS.entries()) await plantLog(source.broker, 'formats', partition, 1_000n, formats(codec))
+    for (const [partition, codec] of GO_CODECS.entries()) await plantLog(source.broker, 'go', partition, 0n, stampedByGo(codec))
     for (const [partition, { codec, magic }] of CLEANED_FORMATS.entries()) {
       await plantLog(source.broker, 'cleaned-formats', partition, 1_000n, formats(codec, [magic]))
     }
@@ -184,3 +198,14 @@ test.each(['formats', 'cleaned-formats'])(
     expect(await mirroring.differences(topic)).toEqual([])
   },
 )
+
+test('what another client compressed is opened too', async () => {
+  const { destination, worker } = brokers
+  await mirroring.add('go')
+  await mirroring.caughtUp('go')
+  expect(await mirroring.differences('go')).toEqual([])
+  for (const { count, records } of await readLog(worker, destination, { topic: 'go', content: 'hash' })) {
+    expect(count).toBe(400)
+    expect(new Set(records.map(({ timestamp }) => timestamp))).toEqual(new Set([1_650_000_000_000n]))
+  }
+})
