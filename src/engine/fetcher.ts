@@ -1,4 +1,5 @@
 import type { Connection } from '../client/connection.js'
+import { ConnectionError } from '../client/errors.js'
 import { Fetch } from '../protocol/api/fetch.js'
 import { Errors, kafkaError } from '../protocol/errors.js'
 import { NO_UUID, type RequestOf, type ResponseOf } from '../protocol/schema.js'
@@ -107,8 +108,9 @@ export class Fetcher {
   private async round(): Promise<void> {
     const wanted = [...this.copies].filter((copy) => copy.wantsData)
     if (wanted.length === 0) return this.pause()
-    if (this.connection === undefined || !this.connection.open) {
-      this.session.reset()
+    // Who answers at its address now must be asked who he is, before anything of his is copied.
+    if (this.connection?.open === false) throw lost(this.connection)
+    if (this.connection === undefined) {
       this.connection = await this.connect()
       if (this.closed) return
     }
@@ -193,6 +195,9 @@ export class Fetcher {
     return bytes
   }
 }
+
+const lost = ({ address }: Connection) =>
+  new ConnectionError({ kind: 'closed', address, reason: 'the connection was lost between two fetches' })
 
 type Answer = ResponseOf<typeof Fetch>['responses'][number]['partitions'][number]
 

@@ -39,6 +39,7 @@ class FakeSource {
     const rejects = new Set<(error: Error) => void>()
     const isOpen = () => this.open
     const connection = {
+      address: { host: 'source', port: 9092 },
       get open() {
         return isOpen()
       },
@@ -230,6 +231,19 @@ describe('a fetcher', () => {
     draining.copy.answered(step, slab, { errorCode: 0, baseOffset: 20n, message: null })
     await turn()
     expect(draining.end()).toEqual({ kind: 'drained' })
+    await fetcher.close()
+  })
+
+  it('asks nothing over a connection that was lost between two fetches, since another cluster may answer there now', async () => {
+    const { source, fetcher } = setUp()
+    const { copy, end } = copyOf(0, 10n)
+    fetcher.add(copy)
+    await turn()
+    source.open = false
+    source.last.answer([])
+    await turn()
+    expect(end()).toEqual({ kind: 'retry', reason: 'source:9092: the connection was lost between two fetches' })
+    expect([source.connections, source.sent.length]).toEqual([1, 1])
     await fetcher.close()
   })
 
