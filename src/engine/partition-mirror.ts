@@ -19,6 +19,8 @@ const LATE_APPENDS_MS = 10 * 60_000
 /** Less than any session: who waits for us to let go would otherwise think us dead. Nothing is lost by dropping what was only read. */
 const RELEASE_WITHIN_MS = 5_000
 
+const COMPARED_AFTER: ReadonlySet<CopyEnd['kind']> = new Set<CopyEnd['kind']>(['failed', 'too-large', 'realign', 'fenced'])
+
 /**
  * The life of one partition in the hands of this runner: align, copy until something ends the session, decide what that
  * means, again. The state machine is the KIP's; only what is a verdict becomes FAILED.
@@ -239,8 +241,8 @@ export class PartitionMirror {
     } catch (error) {
       end = await this.classifyAlignment(error)
     }
-    // A verdict stands until both logs were compared again.
-    if (end.kind === 'failed' || end.kind === 'too-large') this.trusted = false
+    // A verdict stands until both logs were compared again; an answer that should not have come may be another owner's doing.
+    if (COMPARED_AFTER.has(end.kind)) this.trusted = false
     if (!this.released) await this.afterSession.pass(end)
   }
 
