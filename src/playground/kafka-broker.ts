@@ -22,6 +22,8 @@ export interface BrokerOptions {
   readonly preferredPort?: number
   /** Default: one PLAINTEXT listener on 127.0.0.1. The first must be PLAINTEXT: it is the one that is probed. */
   readonly listeners?: readonly Listener[]
+  /** What clients of a listener are told to connect to, where it differs from node to node: `host:port` by node and listener name. */
+  readonly advertised?: (nodeId: number, listener: string) => string | undefined
   /** Broker settings over the defaults of this module. */
   readonly properties?: Readonly<Record<string, string>>
   /** Java heap in MiB. */
@@ -93,6 +95,7 @@ async function prepare(
       ...listener,
       host: listener.host ?? '127.0.0.1',
       port: listener.port ?? (index === 0 ? options.port : undefined) ?? ports.pop()!,
+      advertised: options.advertised?.(nodeId, listener.name) ?? listener.advertised,
     }))
     const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'kafka-mirrors-broker-')))
     const configFile = join(dataDir, 'server.properties')

@@ -7,7 +7,7 @@ import type { PartitionStatus } from '../../src/mirror/state.js'
 import { STATE_TOPIC } from '../../src/mirror/state-topic.js'
 import { MirrorAdmin } from '../../src/service/index.js'
 import type { TestBroker, TestBrokers } from './brokers.js'
-import { readLog, recordDifferences } from './kafka-log.js'
+import { compactedDifferences, readLog, recordDifferences } from './kafka-log.js'
 import { type RunnerOptions, RunnerProcess } from './runner-process.js'
 import { eventually } from './wait.js'
 
@@ -68,6 +68,13 @@ export class Mirroring {
     return runner
   }
 
+  /** As {@link startRunner}, without waiting for it: the destination may be down. */
+  spawnRunner(options: Partial<RunnerOptions> = {}): RunnerProcess {
+    const runner = RunnerProcess.spawn({ bootstrap: this.brokers.destination.bootstrap, ...options })
+    this.runners.push(runner)
+    return runner
+  }
+
   /** What runners last wrote about a partition. */
   async status(topic: string, partition = 0): Promise<PartitionStatus | undefined> {
     return (await this.state()).status(this.mirror, topic, partition)
@@ -122,6 +129,30 @@ export class Mirroring {
             )
         }
         differences.push(...recordDifferences(partition, left[partition]?.records ?? [], right[partition]?.records ?? []))
+      }
+    }
+    return differences
+  }
+
+  /**
+   * As {@link differences}, for a topic that each side compacts by itself: a record that one side alone has is superseded by a
+   * later one of its key. Tombstones must be younger than `delete.retention.ms`.
+   */
+  async compactedDifferences(topic: string): Promise<string[]> {
+    const { source, destination, worker } = this.brokers
+    const read = (cluster: TestBroker, isolation: 'read_committed' | 'read_uncommitted') =>
+      readLog(worker, cluster, { topic, isolation, content: 'hash' })
+    const expected = await read(source, 'read_committed')
+    const differences: string[] = []
+    for (const isolation of ['read_committed', 'read_uncommitted'] as const) {
+      const actual = await read(destination, isolation)
+      if (expected.length !== actual.length) differences.push(`${expected.length} partitions against ${actual.length}`)
+      for (const { partition, endOffset, records } of expected) {
+        const other = actual[partition]
+        if (other === undefined) continue
+        if (endOffset !== other.endOffset)
+          differences.push(`${isolation}: partition ${partition} ends at ${endOffset} against ${other.endOffset}`)
+        differences.push(...compactedDifferences(partition, records, other.records))
       }
     }
     return differences

@@ -90,11 +90,30 @@ export async function logDifferences(worker: KafkaWorker, a: ClusterAccess, b: C
   return differences
 }
 
+const text = (record: ReadRecord | undefined) =>
+  record ? `${record.offset} ${record.timestamp} ${record.key} ${record.value} ${record.headers}` : 'nothing'
+
+/** As {@link recordDifferences}, where a record that one side alone has is no difference if either has a later one of its key. */
+export function compactedDifferences(partition: number, left: readonly ReadRecord[], right: readonly ReadRecord[], most = 5): string[] {
+  const [ours, theirs] = [left, right].map((records) => new Map(records.map((record) => [record.offset, record]))) as [
+    Map<bigint, ReadRecord>,
+    Map<bigint, ReadRecord>,
+  ]
+  const last = new Map<string, bigint>()
+  for (const { key, offset } of [...left, ...right]) if (offset > (last.get(key) ?? -1n)) last.set(key, offset)
+  const differences: string[] = []
+  for (const { key, offset } of [...left, ...right.filter((record) => !ours.has(record.offset))]) {
+    const [here, there] = [ours.get(offset), theirs.get(offset)]
+    if (text(here) === text(there) || ((here === undefined || there === undefined) && last.get(key)! > offset)) continue
+    differences.push(`partition ${partition}: ${text(here).slice(0, 300)} against ${text(there).slice(0, 300)}`)
+    if (differences.length === most) break
+  }
+  return differences
+}
+
 /** The first differences between two lists of records that should be equal (the timestamp type is left out). */
 export function recordDifferences(partition: number, left: readonly ReadRecord[], right: readonly ReadRecord[], most = 5): string[] {
   const differences: string[] = []
-  const text = (record: ReadRecord | undefined) =>
-    record ? `${record.offset} ${record.timestamp} ${record.key} ${record.value} ${record.headers}` : 'nothing'
   for (let index = 0; index < Math.max(left.length, right.length) && differences.length < most; index++) {
     const [ours, theirs] = [text(left[index]), text(right[index])]
     if (ours !== theirs) differences.push(`partition ${partition}, record ${index}: ${ours.slice(0, 300)} against ${theirs.slice(0, 300)}`)

@@ -37,3 +37,17 @@ export async function eventually<T>(condition: () => T | Promise<T>, options: Wa
     await pause(options.every ?? 50)
   }
 }
+
+/** What the promise gives, unless that takes too long. Throws Error saying what. */
+export async function inTime<T>(promise: Promise<T>, within: number, what: string): Promise<T> {
+  const bound = new AbortController()
+  const late = pause(within, undefined, { signal: bound.signal }).then(() => {
+    throw new Error(`${what} took longer than ${within} ms`)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    bound.abort()
+    late.catch(() => {})
+  }
+}
