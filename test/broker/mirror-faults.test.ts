@@ -79,7 +79,10 @@ async function equalAgain(): Promise<void> {
   expect(failures()).toEqual([])
 }
 
-const failures = () => mirroring.runners.flatMap(({ log }) => log.filter(({ event }) => event === 'partition-failed'))
+const failures = () =>
+  mirroring.runners.flatMap(({ log }) =>
+    log.filter(({ event, topic }) => event === 'partition-failed' && [PLAIN.topic, TRANSACTIONS.topic].includes(topic!)),
+  )
 
 const isAppend = ({ apiKey, clientId }: ProxiedRequest) => apiKey === Produce.key && clientId.includes('-append-')
 const isFill = ({ apiKey }: ProxiedRequest) => apiKey === WriteTxnMarkers.key
@@ -210,3 +213,40 @@ test('a runner that is frozen during a failover leaves the topic alone when it w
   await load.stop()
   expect(await logEnds('left-frozen')).toEqual(promoted.map((end) => end + 2n))
 })
+
+test.each(['at rest', 'under load'])(
+  'a foreign write %s fails its partition with the offset, and the one beside it goes on',
+  async (when) => {
+    const { source, destination, worker } = brokers
+    const topic = when === 'at rest' ? 'foreign-rest' : 'foreign-load'
+    const partitions = 2
+    await source.admin.createTopic(topic, { partitions })
+    await writeLog(worker, source, { topic, records: 100, partitions })
+    await mirroring.add(topic)
+    await mirroring.caughtUp(topic)
+    const load = when === 'at rest' ? undefined : await Load.start(brokers, { plain: { topic, partitions } })
+    try {
+      if (load !== undefined) await goesOn(50n, [topic])
+      const [foreign] = (await writeLog(worker, destination, { topic, records: 1 })).partitions
+      const status = await eventually(async () => {
+        const found = await mirroring.status(topic)
+        return found?.state === 'FAILED' && found
+      })
+      const offsets = [...status.error!.message.matchAll(/\d+/g)].map(([digits]) => BigInt(digits))
+      // The offset it took, or the one after it, where the mirror's own record was put or expected.
+      expect(offsets.some((offset) => offset >= foreign!.firstOffset && offset <= foreign!.firstOffset + 1n)).toBe(true)
+      if (load !== undefined) {
+        const [, before] = await logEnds(topic)
+        await eventually(async () => (await logEnds(topic))[1]! > before!)
+      }
+    } finally {
+      await load?.stop()
+    }
+    const [, neighbour] = await source.admin.offsets(topic)
+    await eventually(async () => (await logEnds(topic))[1] === neighbour!.endOffset)
+    const differences = await mirroring.differences(topic)
+    expect(differences.filter((line) => line.includes('partition 1'))).toEqual([])
+    expect((await mirroring.status(topic, 1))!.state).toBe('MIRRORING')
+    expect((await mirroring.status(topic))!.state).toBe('FAILED')
+  },
+)
