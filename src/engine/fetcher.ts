@@ -17,7 +17,7 @@ const IDLE_WAIT_MS = 500
 const BUSY_WAIT_MS = 5
 /** … while it is one that is throttled: it has read a tenth of a second ahead. */
 const THROTTLED_WAIT_MS = 50
-const PARTITION_MAX_BYTES = 1 << 20
+const PARTITION_MAX_BYTES = 2 << 20
 const FETCH_TIMEOUT_MS = 15_000
 const FIRST_VERSION_WITH_TOPIC_IDS = 13
 

@@ -9,7 +9,6 @@ import { CLUSTER_OWN_TOPICS } from '../mirror/state-topic.js'
 import { kafkaError } from '../protocol/errors.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { uuidToBase64 } from '../protocol/uuid.js'
-import { CorruptBatchError } from '../records/batch.js'
 import { type LogBounds, logBounds } from './log-bounds.js'
 
 /** Refuses what must not be mirrored whatever the logs say. Throws MirrorError. */
@@ -134,8 +133,6 @@ async function checkPartition(source: Cluster, destination: Cluster, compared: C
   try {
     await compareTails(source, destination, topic, partition, ids, from, own.highWatermark)
   } catch (error) {
-    // A codec that is not read here: the runner has the last word.
-    if (error instanceof CorruptBatchError) return
     if (error instanceof PartitionFailure) throw otherData(topic, error.message)
     throw error
   }

@@ -60,7 +60,10 @@ class Bench {
 
   private async copies(given: Workload): Promise<void> {
     const { source } = this.context
-    const { peers, rounds, records, profile } = this.options
+    const { rounds, records, profile } = this.options
+    // One request a batch is the ceiling only of who copies batch by batch.
+    const peers = this.options.peers.filter((peer) => peer !== 'ceiling' || given.kind === 'batches')
+    if (peers.length === 0) return
     const workload = { ...given, records: records ?? given.records }
     const ends = await this.attempt(`producing ${workload.name}`, () => this.produce(workload))
     if (ends === undefined) return

@@ -1,0 +1,21 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, it } from 'vitest'
+import { root } from '../../support/cli.js'
+
+/** Relative links of a page: what is said and where it leads. */
+function linksOf(page: string): { text: string; target: string }[] {
+  const links = readFileSync(join(root, page), 'utf8').matchAll(/\[([^\]]+)\]\((?!https?:|#)([^)#]+)\)/g)
+  return [...links].map(([, text, target]) => ({ text: text!, target: join(root, dirname(page), target!) }))
+}
+
+it.each(['README.md', 'docs/guarantees.md'])('%s links to files that are there', (page) => {
+  expect(linksOf(page).filter(({ target }) => !existsSync(target))).toEqual([])
+})
+
+it('every guarantee names tests by their titles', () => {
+  const tests = linksOf('docs/guarantees.md').filter(({ target }) => target.endsWith('.test.ts'))
+  expect(tests.length).toBeGreaterThan(30)
+  const unknown = tests.filter(({ text, target }) => text !== 'chaos' && !readFileSync(target, 'utf8').includes(text))
+  expect(unknown).toEqual([])
+})
