@@ -33,6 +33,7 @@ import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.ElectionNotNeededException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
@@ -76,8 +77,22 @@ final class Topics {
                     ? new NewTopic(topic(request), assignments(request.get("assignments")))
                     : new NewTopic(topic(request), request.path("partitions").asInt(1), (short) request.path("replicationFactor").asInt(1));
             admin.createTopics(List.of(topic.configs(map(request.path("configs"))))).all().get();
+            awaitTopic(admin, topic(request));
             return Map.of();
         });
+    }
+
+    /** The controller has made it; brokers learn of it a moment later. */
+    private static void awaitTopic(Admin admin, String topic) throws Exception {
+        for (int look = 0; ; look++) {
+            try {
+                if (describe(admin, topic).partitions().stream().allMatch(partition -> partition.leader() != null)) return;
+            } catch (ExecutionException error) {
+                if (!(error.getCause() instanceof UnknownTopicOrPartitionException)) throw error;
+            }
+            if (look == 200) throw new IllegalStateException("No broker knows topic " + topic);
+            Thread.sleep(20);
+        }
     }
 
     private static Map<Integer, List<Integer>> assignments(JsonNode list) {
