@@ -75,7 +75,8 @@ function gapReason(f: AlignmentFacts): string {
 export const ALIGNMENT: readonly Row[] = [
   {
     name: 'fast-forward was interrupted',
-    when: (f) => f.fastForwardTarget !== undefined && f.destination.logEndOffset < f.fastForwardTarget,
+    // At its target too: the filler may still have to be deleted, or consumers would see it.
+    when: (f) => f.fastForwardTarget !== undefined && f.destination.logStartOffset < f.fastForwardTarget,
     decide: (f) => ({ kind: 'fast-forward', target: f.fastForwardTarget! }),
   },
   {
