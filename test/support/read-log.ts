@@ -104,7 +104,8 @@ export function compactedDifferences(partition: number, left: readonly ReadRecor
   const differences: string[] = []
   for (const { key, offset } of [...left, ...right.filter((record) => !ours.has(record.offset))]) {
     const [here, there] = [ours.get(offset), theirs.get(offset)]
-    if (text(here) === text(there) || ((here === undefined || there === undefined) && last.get(key)! > offset)) continue
+    const superseded = key !== '-' && last.get(key)! > offset
+    if (text(here) === text(there) || ((here === undefined || there === undefined) && superseded)) continue
     differences.push(`partition ${partition}: ${text(here).slice(0, 300)} against ${text(there).slice(0, 300)}`)
     if (differences.length === most) break
   }
