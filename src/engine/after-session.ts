@@ -29,7 +29,7 @@ export class AfterSession {
     if (end.kind === 'too-large' && !(await this.mayBeSplit(end.size))) return this.fail(end.reason)
     this.standing.tell(end.kind === 'retry' ? 'warn' : 'info', `partition-${end.kind}`, end.reason)
     if (end.kind === 'fenced') {
-      this.standing.error = end.reason
+      await this.standing.note(end.reason, this.attempts)
       // A newer owner or a failover: what comes next is told by the group or by the operator.
       await this.pause.wait(RETRY_MAX_MS)
       return

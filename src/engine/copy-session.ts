@@ -27,7 +27,7 @@ export interface FetchedPartition {
 
 /** What a session needs from outside, all of it for this partition. */
 export interface CopyPorts {
-  /** Puts `count` invisible control records at the log end and returns once the log end at the leader shows them. */
+  /** Puts `count` invisible control records at the log end and returns once they are surely there. */
   fill(baseOffset: bigint, count: number): Promise<void>
   /** Resolves when the source leader epoch is on record (acks=all). */
   recordEpoch(epoch: number, startOffset: bigint): Promise<void>
@@ -53,6 +53,8 @@ export interface CopyStart {
   readonly fetchFrom: bigint
   /** Source leader epoch of the last copied batch, −1 when unknown. */
   readonly lastEpoch: number
+  /** Whether any leader epoch is on record, and with it that this mirror has copied into the partition. */
+  readonly everMirrored: boolean
   readonly producerId: bigint
   readonly producerEpoch: number
   readonly nextSequence: number

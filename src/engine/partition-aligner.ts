@@ -249,6 +249,7 @@ async function copyStart(
     from: from.next,
     fetchFrom: from.fetch,
     lastEpoch: epochBefore(book, from.next),
+    everMirrored: book.status.sourceLeaderEpochs.length > 0,
     producerId: producer.id,
     producerEpoch: producer.epoch,
     nextSequence: producer.nextSequence,

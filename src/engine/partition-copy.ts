@@ -7,6 +7,8 @@ import { type CopyCounters, type CopyEnd, type CopyPorts, type CopyStart, ENDS, 
 import type { RateLimit } from './rate-limit.js'
 import { type Sendable, StepQueue } from './step-queue.js'
 
+/** Below every leader epoch, the −1 of message formats without one included. */
+const NO_EPOCH = -2
 /** Appends in flight per partition: more than five would outrun the broker's memory of the last five batches. */
 const MAX_IN_FLIGHT = 5
 /** Well below the time (`producer.id.expiration.ms`, a day) after which a broker forgets a producer that was silent. */
@@ -36,6 +38,8 @@ export class PartitionCopy {
   /** The offset after the last one queued. */
   private nextOffset: bigint
   private sequence: number
+  /** The highest leader epoch on record or queued to be; below the −1 of old formats while there is none. */
+  private recordedEpoch: number
   private inFlight = 0
   private queuedBytes = 0
   private busy = false
@@ -63,6 +67,7 @@ export class PartitionCopy {
     this.nextOffset = start.from
     this.logEndOffset = start.from
     this.lastFetchedEpoch = start.lastEpoch
+    this.recordedEpoch = start.everMirrored ? start.lastEpoch : NO_EPOCH
     this.sequence = start.nextSequence
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve
@@ -131,7 +136,8 @@ export class PartitionCopy {
     this.highWatermark = data.highWatermark
     this.lastStableOffset = data.lastStableOffset
     this.ports.logStartMoved(data.logStartOffset)
-    if (data.records.length === 0) this.ports.worked()
+    // Empty may also mean that the next batch did not fit beside others.
+    if (data.records.length === 0 && data.lastStableOffset <= this.nextOffset) this.ports.worked()
     if (data.records.length === 0 || this.draining) return
     const steps = translate(data.records, {
       nextOffset: this.nextOffset,
@@ -210,8 +216,9 @@ export class PartitionCopy {
 
   private enqueue(step: Step, slab: Slab): void {
     if (step.kind !== 'refuse') {
-      if (step.leaderEpoch > this.lastFetchedEpoch) {
+      if (step.leaderEpoch > this.recordedEpoch) {
         this.queue.push({ kind: 'epoch', epoch: step.leaderEpoch, startOffset: step.baseOffset })
+        this.recordedEpoch = step.leaderEpoch
         this.lastFetchedEpoch = step.leaderEpoch
       }
       this.nextOffset = step.baseOffset + BigInt(step.count)

@@ -35,6 +35,8 @@ export class PartitionMirror {
   private fastForwardedTo: bigint | undefined
   /** Until then an append that nobody got an answer to, ours or an earlier owner's, may still reach the log. */
   private uncertainUntil: number
+  /** The log end at which the destination's log was once seen to be shorter. */
+  private endSeenShort: bigint | undefined
   /** The state of rest that is on record. */
   private resting: 'PAUSED' | 'STOPPED' | undefined
   private released = false
@@ -130,6 +132,11 @@ export class PartitionMirror {
   /** Where the destination's log was seen to end, asked for while it was resting at `expected`. */
   destinationEndSeen(expected: bigint, seen: bigint): void {
     if (seen === expected || this.restingLogEnd !== expected) return
+    // What can be asked for is the high watermark, which may lag behind after an election of which nothing came.
+    if (seen < expected && this.endSeenShort !== expected) {
+      this.endSeenShort = expected
+      return
+    }
     // Something else wrote to it, or an election took records away: what is there must be compared before it is trusted.
     this.trusted = false
     this.copy?.finish({ kind: 'realign', reason: `the destination's log ends at offset ${seen} where ${expected} was left` })
@@ -239,6 +246,8 @@ export class PartitionMirror {
       if (this.released || this.context.spec().desired !== 'MIRRORING') return
       end = await this.copyFrom(aligned)
     } catch (error) {
+      // Filler of a fast-forward may still land.
+      if (this.standing.book.status.fastForward?.done === false) this.uncertainUntil = this.now() + LATE_APPENDS_MS
       end = await this.classifyAlignment(error)
     }
     // A verdict stands until both logs were compared again; an answer that should not have come may be another owner's doing.

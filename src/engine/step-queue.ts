@@ -1,8 +1,8 @@
 import {
   type AppendStep,
   type FillStep,
-  MERGED_BYTES,
   mergeBatches,
+  mergedBytes,
   mergeKeyOf,
   type RefuseStep,
   readBatchHeader,
@@ -26,16 +26,17 @@ export interface Sendable {
   readonly slab: Slab
 }
 
-type Queued = { readonly step: BarrierStep; readonly slab?: undefined } | Sendable
+/** `parted`: the rest of batches that could not be merged, which is not tried again. */
+type Queued = { readonly step: BarrierStep; readonly slab?: undefined } | (Sendable & { readonly parted?: boolean })
 
-const isSendable = (item: Queued | undefined): item is Sendable => item?.step.kind === 'append'
+const isSendable = (item: Queued): item is Sendable & { readonly parted?: boolean } => item.step.kind === 'append'
 
 /** What a partition has to do, in order. Small batches that have piled up are taken out as one. */
 export class StepQueue {
   private readonly queue = new Queue<Queued>()
 
-  /** @param limit largest batch that may be made of several, in bytes */
-  constructor(private readonly limit: number) {}
+  /** @param maxMessageBytes largest batch that may be made of several */
+  constructor(private readonly maxMessageBytes: number) {}
 
   get first(): BarrierStep | AppendStep | undefined {
     return this.queue.first?.step
@@ -70,12 +71,12 @@ export class StepQueue {
   }
 
   private takeMerged(): Sendable | undefined {
-    const limit = Math.min(MERGED_BYTES, this.limit)
+    const most = mergedBytes(this.maxMessageBytes)
     const neighbours: Sendable[] = []
     let key: number | undefined
     let [size, batches] = [0, 0]
     for (const item of this.queue) {
-      if (!isSendable(item) || size + item.step.size > limit) break
+      if (!isSendable(item) || item.parted || size + item.step.size > most) break
       const itsKey = mergeKeyOf(item.step.bytes)
       if (itsKey === undefined || itsKey !== (key ?? itsKey)) break
       key = itsKey
@@ -86,7 +87,7 @@ export class StepQueue {
     const [first] = neighbours
     if (first === undefined || batches === 1) return undefined
     const bytes = mergeBatches(neighbours.map(({ step }) => step.bytes))
-    if (bytes === undefined || bytes.length > limit) return undefined
+    if (bytes === undefined || bytes.length > this.maxMessageBytes) return undefined
     const slab = first.slab.successor(bytes.length)
     let count = 0
     for (const { step, slab: source } of neighbours) {
@@ -106,7 +107,7 @@ export class StepQueue {
     }
     const [step, rest] = partFirst(item.step)
     item.slab.retain()
-    this.queue.replaceFirst({ step: rest, slab: item.slab })
+    this.queue.replaceFirst({ step: rest, slab: item.slab, parted: true })
     return { step, slab: item.slab }
   }
 }

@@ -1,14 +1,21 @@
 import { At, BatchHeader, Bit, compressionOf, PREFIX_SIZE } from './batch.js'
 import { compress, decompress } from './codecs.js'
 
-/** Largest batch made by merging, in bytes: beyond it, appends cost next to nothing per batch. */
+/** Beyond it, appends cost next to nothing per batch. */
 export const MERGED_BYTES = 512 * 1024
+
+/** How many bytes of batches to merge into one: records may get longer by that, seldom to twice their size. */
+export const mergedBytes = (maxMessageBytes: number): number => Math.min(MERGED_BYTES, Math.floor(maxMessageBytes / 2))
+
 /** A plain batch above this is not worth opening: its request costs less than its bytes. */
 const SMALL_PLAIN_BYTES = 16 * 1024
 /** A compressed one has to be opened and written again. */
 const SMALL_COMPRESSED_BYTES = 2 * 1024
 /** A record's two deltas and its length may each get longer by some bytes. */
 const GROWTH_PER_RECORD = 16
+
+/** Beyond this a delta's zigzag form is no exact double. */
+const LARGEST_DELTA = 2 ** 52
 
 /** The largest batch of a codec (bits of the attributes) that is worth merging, in bytes. */
 export const smallBytes = (codec: number): number => (codec === 0 ? SMALL_PLAIN_BYTES : SMALL_COMPRESSED_BYTES)
@@ -129,7 +136,7 @@ function appendRecords(
     const attributes = bytes[reader.at++]!
     const timestampDelta = reader.next() + timestampShift
     const offsetDelta = reader.next() + offsetShift
-    if (!(reader.at <= end) || !Number.isSafeInteger(timestampDelta)) return undefined
+    if (!(reader.at <= end) || !(Math.abs(timestampDelta) < LARGEST_DELTA)) return undefined
     at = writeVarint(target, at, 1 + varintSize(timestampDelta) + varintSize(offsetDelta) + end - reader.at)
     target[at++] = attributes
     at = writeVarint(target, at, timestampDelta)

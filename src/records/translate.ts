@@ -1,7 +1,7 @@
 import { AbortedRanges, type AbortedTransaction } from './aborted.js'
 import { CorruptBatchError, isControl, nextOffset as offsetAfter, usesLogAppendTime } from './batch.js'
 import { HalfReadTransactions } from './half-read.js'
-import { MERGED_BYTES } from './merge.js'
+import { mergedBytes } from './merge.js'
 import { rewrite as rewriteFrom } from './rewrite.js'
 import { type Batch, batchAt, isDense } from './scan.js'
 import { smallRun } from './small-run.js'
@@ -69,7 +69,7 @@ export function translate(records: Buffer, options: TranslateOptions): Step[] {
   const aborted = new AbortedRanges(options.abortedTransactions)
   const transactions = new HalfReadTransactions()
   const { nextOffset, maxMessageBytes } = options
-  const runBytes = Math.min(MERGED_BYTES, maxMessageBytes)
+  const runBytes = mergedBytes(maxMessageBytes)
   let next = nextOffset
   let at = 0
   try {

@@ -4,10 +4,13 @@ import type { CopyRound } from './translated-copy.js'
 
 const OLD = 1_262_304_000_000n
 const NORMAL = 1_700_000_000_000n
-/** None, zero, years old, today's, in the year 9999, and somebody's nanoseconds. */
+/** None, zero, years old, today's, in the year 9999, as far as doubles are exact, and somebody's nanoseconds. */
 const timestamp = fc.oneof(
   { weight: 4, arbitrary: fc.nat(5_000).map((more) => NORMAL + BigInt(more)) },
-  { weight: 1, arbitrary: fc.constantFrom(-1n, 0n, OLD, 253_402_300_799_999n, 1_700_000_000_123_456_789n) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(-1n, 0n, OLD, 253_402_300_799_999n, 5n * 10n ** 15n, 2n ** 53n - 1n, 1_700_000_000_123_456_789n),
+  },
 )
 
 const anyBytes = fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes).toString('latin1'))

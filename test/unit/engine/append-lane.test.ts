@@ -74,6 +74,7 @@ function setUp(mayAppend: () => boolean = () => true) {
         from: 0n,
         fetchFrom: 0n,
         lastEpoch: 0,
+        everMirrored: true,
         producerId: 1n,
         producerEpoch: 0,
         nextSequence: 0,

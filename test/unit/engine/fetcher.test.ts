@@ -110,6 +110,7 @@ function copyOf(partition: number, from: bigint, start: Partial<CopyStart> = {})
       from,
       fetchFrom: from,
       lastEpoch: 3,
+      everMirrored: true,
       producerId: 1n,
       producerEpoch: 0,
       nextSequence: 0,

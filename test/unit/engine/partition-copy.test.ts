@@ -5,7 +5,7 @@ import { ByteBudget, Slab } from '../../../src/engine/byte-budget.js'
 import type { CopyEnd, CopyPorts, CopyStart, FetchedPartition } from '../../../src/engine/copy-session.js'
 import { PartitionCopy } from '../../../src/engine/partition-copy.js'
 import { RateLimit } from '../../../src/engine/rate-limit.js'
-import { batch, controlBatch } from '../../support/batches.js'
+import { batch, controlBatch, oldMessage } from '../../support/batches.js'
 import { expectedLog, ModelDestination, type SourceEntry, TIMESTAMP_ORIGIN } from './model-destination.js'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -21,6 +21,7 @@ const START: CopyStart = {
   from: 0n,
   fetchFrom: 0n,
   lastEpoch: -1,
+  everMirrored: true,
   producerId: PRODUCER,
   producerEpoch: 0,
   nextSequence: 0,
@@ -200,6 +201,36 @@ describe('copying one partition', () => {
     expect(session.takeAll().map(({ step }) => step.baseOffset)).toEqual([0n])
     session.fetch(dataBatch(3n, 1, 4))
     expect(session.takeAll()).toEqual([])
+  })
+
+  it('puts on record that something was copied even where the format has no leader epochs', async () => {
+    const session = new Session({ everMirrored: false })
+    session.fetch(Buffer.concat([oldMessage(0n, 1), oldMessage(1n, 1)]))
+    expect(session.calls).toEqual(['epoch -1@0'])
+    expect(session.takeAll()).toEqual([])
+    session.pending!.done()
+    await turn()
+    expect(session.takeAll().reduce((sum, { step }) => sum + step.count, 0)).toBe(2)
+    expect(session.copy.lastFetchedEpoch).toBe(-1)
+  })
+
+  it('does not try again and again to merge what cannot be merged', () => {
+    const session = new Session({ lastEpoch: 0 })
+    const far = (base: number) => batch({ baseOffset: BigInt(base), leaderEpoch: 0, timestamp: base % 2 === 0 ? 1n << 60n : 0n })
+    session.fetch(Buffer.concat(Array.from({ length: 400 }, (_, base) => far(base))))
+    let merges = 0
+    const real = Buffer.allocUnsafe
+    Buffer.allocUnsafe = (size) => {
+      if (size > 10_000) merges++
+      return real(size)
+    }
+    try {
+      for (let sent = 0; sent < 400; sent++) session.answer(session.take()!)
+    } finally {
+      Buffer.allocUnsafe = real
+    }
+    expect(session.copy.logEndOffset).toBe(400n)
+    expect(merges).toBeLessThan(3)
   })
 
   it('fills only with nothing in flight, and sends nothing before the fill is over', async () => {

@@ -108,5 +108,10 @@ describe('merging small neighbours', () => {
     const far = batch({ timestamp: 1n << 60n })
     expect(mergeBatches([batch(), far])).toBeUndefined()
     expect(mergeBatches([far, far])).toBeUndefined()
+    for (const [one, other] of [
+      [9_000_000_000_000_000n, 0n],
+      [5_000_000_000_000_000n, -1n],
+    ] as const)
+      expect(mergeBatches([batch({ timestamp: one }), batch({ timestamp: other })])).toBeUndefined()
   })
 })
