@@ -141,7 +141,6 @@ export const nextOffset = (header: BatchHeader): bigint => header.baseOffset + B
 const has = (header: BatchHeader, bit: number) => header.magic >= 2 && (header.attributes & bit) !== 0
 export const isTransactional = (header: BatchHeader): boolean => has(header, Bit.transactional)
 export const isControl = (header: BatchHeader): boolean => has(header, Bit.control)
-export const hasDeleteHorizon = (header: BatchHeader): boolean => has(header, Bit.deleteHorizon)
 /** Whether consumers see `maxTimestamp` on every record instead of the producer's times. */
 export const usesLogAppendTime = (header: BatchHeader): boolean => header.magic >= 1 && (header.attributes & Bit.logAppendTime) !== 0
 /** The codec the records are compressed with. */

@@ -5,7 +5,6 @@ import {
   buildFiller,
   compressionOf,
   fillerCountFor,
-  hasDeleteHorizon,
   isDense,
   isTransactional,
   nextSequence,
@@ -37,7 +36,7 @@ describe('patching for append', () => {
           expect(bytes.subarray(57)).toEqual(before.subarray(57))
           expect(bytes.subarray(23, 43)).toEqual(before.subarray(23, 43))
           expect(bytes.readUInt32BE(17)).toBe(castagnoli(bytes.subarray(21)))
-          expect([header.baseOffset, header.leaderEpoch, isTransactional(header), hasDeleteHorizon(header)]).toEqual([0n, -1, false, false])
+          expect([header.baseOffset, header.leaderEpoch, isTransactional(header)]).toEqual([0n, -1, false])
           expect(header.attributes).toBe(options.attributes & ~0x50)
           const { producerId, producerEpoch, baseSequence } = header
           expect({ producerId, producerEpoch, baseSequence }).toEqual(stamp)

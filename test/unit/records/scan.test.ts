@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import {
   compressionOf,
   controlTypeOf,
-  hasDeleteHorizon,
   isControl,
   isDense,
   isTransactional,
@@ -44,12 +43,7 @@ describe('a batch header', () => {
       producerId: 77n,
     })
     expect([header.producerEpoch, header.baseSequence, header.count]).toEqual([5, 6, 3])
-    expect([isTransactional(header), hasDeleteHorizon(header), isControl(header), usesLogAppendTime(header)]).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ])
+    expect([isTransactional(header), isControl(header), usesLogAppendTime(header)]).toEqual([true, false, false])
     expect([compressionOf(header), lastOffset(header), nextOffset(header)]).toEqual(['lz4', 2n ** 40n + 2n, 2n ** 40n + 3n])
   })
 
