@@ -1,4 +1,5 @@
-import { type Batch, isControl, isTransactional } from '../../records/index.js'
+import { isControl, isTransactional } from '../../records/batch.js'
+import type { Batch } from '../../records/scan.js'
 import { ascending } from './offsets.js'
 
 /** One entry of a Fetch answer's index of aborted transactions. */

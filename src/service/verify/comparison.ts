@@ -1,4 +1,5 @@
-import { At, type Batch, Bit } from '../../records/index.js'
+import { At, Bit } from '../../records/batch.js'
+import type { Batch } from '../../records/scan.js'
 import type { LogView } from './log-view.js'
 import { differingFields, type RecordField } from './record-content.js'
 import type { RecordCursor } from './record-cursor.js'

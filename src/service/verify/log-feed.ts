@@ -1,6 +1,7 @@
 import { Slab } from '../../engine/byte-budget.js'
 import { Errors, KafkaError } from '../../protocol/errors.js'
-import { type Batch, nextOffset, scanBatches } from '../../records/index.js'
+import { nextOffset } from '../../records/batch.js'
+import { type Batch, scanBatches } from '../../records/scan.js'
 import { toMirrorError } from '../failures.js'
 import { abortedBatches } from './aborted-batches.js'
 import type { LogReader } from './log-reader.js'

@@ -1,5 +1,6 @@
 import { failure, type MirrorError } from '../../mirror/errors.js'
-import { type Batch, isControl, isTransactional, lastOffset } from '../../records/index.js'
+import { isControl, isTransactional, lastOffset } from '../../records/batch.js'
+import type { Batch } from '../../records/scan.js'
 import { type RecordCursor, recordsOf } from './record-cursor.js'
 
 /** A fetched record set. */

@@ -1,6 +1,7 @@
+import { At, CorruptBatchError, compressionOf, usesLogAppendTime } from '../../records/batch.js'
 import { decompress } from '../../records/codecs.js'
-import { At, type Batch, CorruptBatchError, compressionOf, usesLogAppendTime } from '../../records/index.js'
-import { openRecords } from '../../records/open-records.js'
+import type { Batch } from '../../records/scan.js'
+import { oldRecords } from './old-messages.js'
 
 /** Milliseconds since the epoch: a number where that is exact, else a bigint, so that equal times are `===`. */
 export type Timestamp = number | bigint
@@ -113,13 +114,13 @@ class OldRecords implements RecordCursor {
   bytes: Buffer = Buffer.alloc(0)
   readonly start = 0
   end = 0
-  private readonly records: ReturnType<typeof openRecords>
+  private readonly records: ReturnType<typeof oldRecords>
 
   constructor(
     batch: Batch,
     private readonly origin: bigint,
   ) {
-    this.records = openRecords(batch)
+    this.records = oldRecords(batch)
   }
 
   next(): boolean {

@@ -1,6 +1,6 @@
 import { ByteBudget } from '../../engine/byte-budget.js'
 import { MirrorError } from '../../mirror/errors.js'
-import { crc32c } from '../../records/index.js'
+import { crc32c } from '../../records/crc.js'
 import { inPool } from '../context.js'
 import { DESTINATION, sourceOf, toMirrorError } from '../failures.js'
 import { type BothClusters, readBounds } from './bounds.js'
