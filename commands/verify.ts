@@ -10,6 +10,7 @@ import type { LogDifference } from '../src/service/types.js'
 
 /** Differences told as soon as they are found; the others come with the result. */
 const TOLD_AT_ONCE = 20
+const LAST_OFFSET = 2n ** 63n - 1n
 
 export default class Verify extends BaseCommand {
   static override summary = 'Compare source and destination record by record.'
@@ -94,6 +95,6 @@ export default class Verify extends BaseCommand {
 
 function offsetOf(text: string | undefined, flag: string): bigint | undefined {
   if (text === undefined) return undefined
-  if (!/^\d{1,19}$/.test(text)) throw wrongUse(`${flag} needs an offset, not '${text}'`)
+  if (!/^\d{1,19}$/.test(text) || BigInt(text) > LAST_OFFSET) throw wrongUse(`${flag} needs an offset, not '${text}'`)
   return BigInt(text)
 }

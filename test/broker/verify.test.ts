@@ -167,6 +167,13 @@ describe('what a runner copied', () => {
     const verify = (options: VerifyMirrorOptions) => mirroring.admin.verifyMirror(mirroring.mirror, { topics: ['varied'], ...options })
     const range = await verify({ from: 100n, to: 250n })
     expect(range.partitions.map(({ from, to, records }) => [from, to, records])).toEqual([0, 1, 2].map(() => [100n, 250n, 150n]))
+    const beyond = await call('--mirror', mirroring.mirror, '--topic', 'varied', '--from', '99999999')
+    expect(beyond.exitCode).toBe(0)
+    expect(beyond.stderr).toMatch(
+      /nothing was compared of varied-0 \(offsets \d+ to \d+ can be\), varied-1 .*: no offset from 99999999 is on both sides/,
+    )
+    await expect(verify({ from: 2n ** 63n })).rejects.toMatchObject({ kind: 'usage' })
+    await expect(verify({ to: 2n ** 63n })).rejects.toMatchObject({ kind: 'usage' })
     const sample = await verify({ sample: 1 })
     expect(sample).toMatchObject({ equal: true, seed: expect.any(Number) })
     for (const { offsets } of sample.partitions) expect(offsets).toBeLessThanOrEqual(3_000n)

@@ -66,3 +66,23 @@ export function gapWarning({ topic, partition, bounds }: PartitionJob): string |
   if (destinationEnd === destinationStart || destinationEnd >= sourceStart) return undefined
   return `${topic}-${partition}: the source no longer has offsets ${destinationEnd} to ${sourceStart - 1n}, which were not copied`
 }
+
+/** Names shown of many partitions. */
+const NAMED = 3
+
+/** Says which partitions have nothing in the range that was asked for, and what they have: "equal" would be said of nothing there. */
+export function nothingWarning(planned: readonly PlannedPartition[], { from, to }: Pick<VerifyMirrorOptions, 'from' | 'to'>): string[] {
+  if (from === undefined && to === undefined) return []
+  const outside = planned.filter(({ range }) => range.from >= range.to)
+  if (outside.length === 0) return []
+  const names = outside.slice(0, NAMED).map(({ job }) => `${job.topic}-${job.partition} (${comparableOf(job)})`)
+  const more = outside.length > NAMED ? ` and ${outside.length - NAMED} more` : ''
+  const asked = [...(from === undefined ? [] : [`from ${from}`]), ...(to === undefined ? [] : [`up to, not including, ${to}`])].join(' ')
+  return [`nothing was compared of ${names.join(', ')}${more}: no offset ${asked} is on both sides`]
+}
+
+function comparableOf({ bounds, mirroredEnd }: PartitionJob): string {
+  const from = most(bounds.sourceStart, bounds.destinationStart)
+  const end = least(mirroredEnd, bounds.lastStableOffset)
+  return from < end ? `offsets ${from} to ${end - 1n} can be` : 'no offset can be'
+}

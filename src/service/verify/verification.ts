@@ -9,7 +9,7 @@ import { LogReader } from './log-reader.js'
 import { type ComparedPartition, checkStarts } from './log-starts.js'
 import { type CompactionRule, DifferenceBook } from './partition-findings.js'
 import { PartitionVerifier } from './partition-verifier.js'
-import { gapWarning, planPartition } from './plan.js'
+import { gapWarning, nothingWarning, planPartition } from './plan.js'
 import { ProgressBook } from './progress.js'
 import { failedPartition, verifiedPartition } from './results.js'
 import { offsetsIn, seededRandom } from './stretches.js'
@@ -94,6 +94,7 @@ export class Verification {
       const warning = pair.removed ? undefined : gapWarning(job)
       if (warning !== undefined) this.warnings.push(warning)
     }
+    this.warnings.push(...nothingWarning(tasks, this.options))
     this.progress.begin(
       tasks.length,
       tasks.reduce((sum, { job }) => sum + Number(offsetsIn(job.stretches)), 0),

@@ -8,6 +8,7 @@ import { Verification } from './verification.js'
 
 const LEAST_BUFFER_BYTES = 4 << 20
 const MOST_STRETCHES = 1_000_000
+const LAST_OFFSET = 2n ** 63n - 1n
 
 /** See {@link MirrorAdmin.verifyMirror}. */
 export async function verifyMirror(context: ServiceContext, name: string, options: VerifyMirrorOptions): Promise<VerifyMirrorResult> {
@@ -33,7 +34,8 @@ export async function verifyMirror(context: ServiceContext, name: string, option
 /** Throws MirrorError (usage). */
 function checkOptions({ from = 0n, to, sample, seed, bufferBytes }: VerifyMirrorOptions): void {
   const wrong = (message: string) => usageError('INVALID_REQUEST', message)
-  if (from < 0n) throw wrong(`'${from}' is not an offset to begin at`)
+  if (from < 0n || from > LAST_OFFSET) throw wrong(`'${from}' is not an offset to begin at`)
+  if (to !== undefined && to > LAST_OFFSET) throw wrong(`'${to}' is not an offset to end before`)
   if (to !== undefined && to <= from) throw wrong(`there is no offset from ${from} up to, not including, ${to}`)
   if (sample !== undefined && !isBetween(sample, 1, MOST_STRETCHES)) throw wrong(`'${sample}' is not a number of stretches to compare`)
   if (seed !== undefined && !isBetween(seed, 0, 2 ** 32 - 1)) throw wrong(`'${seed}' is not a seed`)

@@ -129,13 +129,19 @@ describe('verify', () => {
     expect(stderr).toContain('90 record(s) in 95 of 95 offsets (--seed 7 chooses the same)')
   })
 
-  test.each([[['--from', '-1']], [['--from', '1.5']], [['--to', 'end']], [['--sample', '0']], [['--seed', '3']], [['--topic']]])(
-    '%j is wrong use',
-    async (flags) => {
-      const outcome = await runVerb(Verify, [...words, ...flags], { admin: { verifyMirror: answering([]) } })
-      expect(outcome).toMatchObject({ exitCode: 2, stdout: '', connections: [] })
-    },
-  )
+  test.each([
+    [['--from', '-1']],
+    [['--from', '1.5']],
+    [['--to', 'end']],
+    [['--from', '9223372036854775808']],
+    [['--to', '9999999999999999999']],
+    [['--sample', '0']],
+    [['--seed', '3']],
+    [['--topic']],
+  ])('%j is wrong use', async (flags) => {
+    const outcome = await runVerb(Verify, [...words, ...flags], { admin: { verifyMirror: answering([]) } })
+    expect(outcome).toMatchObject({ exitCode: 2, stdout: '', connections: [] })
+  })
 
   test('a terminal shows how far it is, nothing else does', async () => {
     const verifyMirror = async (mirror: string, options?: VerifyMirrorOptions) => {

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { NO_UUID } from '../../../src/protocol/schema.js'
+import { nothingWarning, planPartition } from '../../../src/service/verify/plan.js'
+import type { TopicPair } from '../../../src/service/verify/topic-pairs.js'
+
+const PAIR: TopicPair = {
+  topic: 't',
+  partitions: 5,
+  topicIds: { source: NO_UUID, destination: NO_UUID },
+  settings: {
+    policies: { source: ['delete'], destination: ['delete'] },
+    tombstonesKeptMs: { source: 0, destination: 0 },
+    compacted: false,
+  },
+  removed: false,
+  removedAt: new Map(),
+  statuses: new Map(),
+  notMirrored: 0,
+}
+
+/** Partitions that end at these offsets on the destination and begin at 5 on the source. */
+const planned = (options: { from?: bigint; to?: bigint }, ...ends: bigint[]) =>
+  ends.map((destinationEnd, partition) => {
+    const bounds = { sourceStart: 5n, sourceEnd: 1_000n, lastStableOffset: 900n, destinationStart: 0n, destinationEnd }
+    return planPartition(PAIR, partition, bounds, options, undefined, undefined)
+  })
+
+const warned = (options: { from?: bigint; to?: bigint }, ...ends: bigint[]) => nothingWarning(planned(options, ...ends), options)
+
+describe('a range of offsets to compare', () => {
+  it('that a partition has nothing of is said, with what it has', () => {
+    expect(warned({ from: 100n }, 100n, 101n)).toEqual([
+      'nothing was compared of t-0 (offsets 5 to 99 can be): no offset from 100 is on both sides',
+    ])
+    expect(warned({ from: 950n, to: 1_000n }, 1_000n)).toEqual([
+      'nothing was compared of t-0 (offsets 5 to 899 can be): no offset from 950 up to, not including, 1000 is on both sides',
+    ])
+    expect(warned({ to: 5n }, 100n, 0n)).toEqual([
+      'nothing was compared of t-0 (offsets 5 to 99 can be), t-1 (no offset can be): no offset up to, not including, 5 is on both sides',
+    ])
+  })
+
+  it('is one sentence for many partitions', () => {
+    expect(warned({ from: 5_000n }, 10n, 20n, 30n, 40n, 50n)).toEqual([
+      'nothing was compared of t-0 (offsets 5 to 9 can be), t-1 (offsets 5 to 19 can be), t-2 (offsets 5 to 29 can be) and 2 more: no offset from 5000 is on both sides',
+    ])
+  })
+
+  it('needs no word where it was not asked for, or where something is in it', () => {
+    expect(warned({}, 0n, 100n)).toEqual([])
+    expect(warned({ from: 99n }, 100n)).toEqual([])
+    expect(warned({ to: 6n }, 100n)).toEqual([])
+  })
+})
