@@ -34,30 +34,36 @@ export interface TailToKeep {
 
 /**
  * Copies what differs, from each partition's first differing offset to its end, into the same partition of a topic of its own:
- * what consumers see, with key, value, headers and timestamps. Returns the number of records there, once nobody has written
- * to the old topic any more meanwhile. The number of records in the tail is where it goes on: safe to be interrupted and
- * repeated, also twice at once. Throws KafkaError, ConnectionError, MirrorError.
+ * what consumers see, with key, value, headers and timestamps. Returns the partitions' ends, looked at last of all, once nobody
+ * has written to the old topic any more meanwhile; `upTo` are the ends that an earlier call gave. The number of records in the
+ * tail is where it goes on: safe to be interrupted and repeated, also twice at once. Throws KafkaError, ConnectionError, MirrorError.
  */
-export async function keepTail(tail: TailToKeep): Promise<number> {
-  const { destination, topic, old, tailTopic } = tail
+export async function keepTail(tail: TailToKeep, upTo?: readonly bigint[]): Promise<readonly bigint[]> {
+  const { destination, topic, old } = tail
   const partitions = old.differsFrom.map((from, partition) => ({ from, partition }))
   const ends = async () => (await logBounds(destination, topic, partitions.length)).map(({ highWatermark }) => highWatermark)
-  for (;;) {
+  for (let done = upTo; ; ) {
     const before = await ends()
+    if (done !== undefined && isSame(before, done)) return before
     const differing = partitions.filter(({ from, partition }) => from < before[partition]!)
     if (differing.length > 0) await ensureTopic(tail)
     const kept = await inPool(PARTITIONS_AT_ONCE, differing, ({ partition, from }) =>
       keepPartition(tail, partition, from, before[partition]!),
     )
-    const after = await ends()
-    if (after.some((end, partition) => end !== before[partition])) continue
-    if (differing.length === 0) return 0
-    const lengths = await logBounds(destination, tailTopic, partitions.length)
-    const total = kept.reduce((sum, records) => sum + records, 0)
-    const there = lengths.reduce((sum, { highWatermark }) => sum + Number(highWatermark), 0)
-    if (there === total) return total
-    throw notOurs(tailTopic, `topic ${tailTopic} has ${there} records where ${total} were kept`)
+    // Others who keep this tail too may be further on only if there is more.
+    if (!isSame(await ends(), before)) continue
+    if (differing.length > 0) await checkLength(tail, sum(kept))
+    done = before
   }
+}
+
+const isSame = (a: readonly bigint[], b: readonly bigint[]) => a.every((end, partition) => end === b[partition])
+const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0)
+
+async function checkLength({ destination, old, tailTopic }: TailToKeep, kept: number): Promise<void> {
+  const lengths = await logBounds(destination, tailTopic, old.differsFrom.length)
+  const there = sum(lengths.map(({ highWatermark }) => Number(highWatermark)))
+  if (there !== kept) throw notOurs(tailTopic, `topic ${tailTopic} has ${there} records where ${kept} were kept`)
 }
 
 async function ensureTopic({ destination, old, tailTopic, settings }: TailToKeep): Promise<void> {

@@ -6,6 +6,7 @@ import { Errors, KafkaError } from '../../protocol/errors.js'
 import { type PreparedTopic, prepareTopic } from '../destination-topic.js'
 import { logBounds } from '../log-bounds.js'
 import { mustExist } from '../state-store.js'
+import { isExamined, keepOld } from './keep-old.js'
 import { advance, newReseed, type Reseeding, type ReseedWork, sameReseed } from './reseed-state.js'
 
 const GONE_WITHIN_MS = 30_000
@@ -17,14 +18,14 @@ export interface Replacement extends PreparedTopic {
   readonly sourceTopicId: string
 }
 
-/** Deletes the old topic and creates it anew, complete. */
-export async function replaceTopic(work: ReseedWork, spec: Reseeding): Promise<Replacement> {
+/** Deletes the old topic and creates it anew, complete; `keptUpTo` are the ends up to which what differs was kept just now. */
+export async function replaceTopic(work: ReseedWork, spec: Reseeding, keptUpTo: readonly bigint[] | undefined): Promise<Replacement> {
   const { context, mirror, source, options } = work
   const old = spec.reseed.old!
   const there = await mustBeOnSource(work)
   const configs = mustExist(await context.store.read(), mirror).configs
   for (let attempt = 1; ; attempt++) {
-    await clearAway(work, spec)
+    await clearAway(work, spec, keptUpTo)
     options.reached?.('deleted')
     try {
       const prepared = await prepareTopic({
@@ -48,19 +49,32 @@ export async function replaceTopic(work: ReseedWork, spec: Reseeding): Promise<R
 const isExisting = (error: unknown): boolean =>
   error instanceof MirrorError && error.cause instanceof KafkaError && error.cause.code === Errors.TOPIC_ALREADY_EXISTS
 
-/** Makes sure that no topic of that name is there: the old one, or an empty one, is deleted; data nobody has looked at is not. */
-async function clearAway(work: ReseedWork, spec: Reseeding): Promise<void> {
+/**
+ * Makes sure that no topic of that name is there: the old one, or an empty one, is deleted; data nobody has looked at is not.
+ * Others may have written to the old one since its tail was kept, if the work was interrupted even long since: that is kept
+ * too, and the last look at its ends comes right before the deletion.
+ */
+async function clearAway(work: ReseedWork, spec: Reseeding, keptUpTo: readonly bigint[] | undefined): Promise<void> {
   const { context, mirror, topic } = work
   const { destination, store } = context
-  sameReseed(mustExist(await store.read(), mirror), topic, spec)
+  const checkNotOvertaken = async () => void sameReseed(mustExist(await store.read(), mirror), topic, spec)
+  await checkNotOvertaken()
   const deadline = Date.now() + GONE_WITHIN_MS
-  for (;;) {
+  for (let ends = keptUpTo, deletedId: string | undefined; ; ) {
     const here = (await destination.topics([topic])).get(topic)
     if (!isThere(here)) return
     if (Date.now() > deadline) throw failure('TIMEOUT', `topic ${topic} is still there ${GONE_WITHIN_MS / 1000} s after it was deleted`)
-    if (here.topicId !== spec.reseed.old!.topicId) await mustBeEmpty(work, spec, here)
-    const deleted = (await deleteTopics(destination, [topic], { ids: new Map([[topic, here.topicId]]) })).get(topic)!
-    if (!deleted.ok && !isGone(deleted.error)) throw deleted.error
+    // Once it is deleted its partitions may go on being shown for a while, but cannot be read any more.
+    if (here.topicId !== deletedId) {
+      if (!isExamined(here, spec)) {
+        // Keeping may have taken long: this must not be what somebody else has put in its place by the same plan.
+        await checkNotOvertaken()
+        await mustBeEmpty(work, spec, here)
+      } else if (spec.reseed.tailTopic !== undefined) ends = await keepOld(work, spec, ends)
+      const deleted = (await deleteTopics(destination, [topic], { ids: new Map([[topic, here.topicId]]) })).get(topic)!
+      if (!deleted.ok && !isGone(deleted.error)) throw deleted.error
+      deletedId = here.topicId
+    }
     await pause(50)
     await destination.refresh([topic])
   }
@@ -82,7 +96,7 @@ export async function somethingElse(work: ReseedWork, spec: Reseeding): Promise<
   await advance(work, spec, newReseed(topic, context.now(), spec.reseed.tailTopic === undefined))
   return failure(
     'TOPIC_HAS_OTHER_DATA',
-    `topic ${topic} was deleted or created again on the destination by something else while mirror ${mirror} was about to replace it`,
+    `topic ${topic} was deleted, created again or given partitions on the destination by something else while mirror ${mirror} was about to replace it`,
     'Stop what does that, and run recover again: what is in it by then is kept.',
   )
 }

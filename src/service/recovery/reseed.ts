@@ -1,14 +1,13 @@
 import { initProducerId } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
 import { MirrorError } from '../../mirror/errors.js'
-import { forcedSettings } from '../../mirror/held.js'
 import type { ReplacedTopic, TopicSpec } from '../../mirror/state.js'
 import { logBounds } from '../log-bounds.js'
 import { awaitConfirmation, eraseRecoveries, shutOut } from '../release-topic.js'
 import { mustExist, put } from '../state-store.js'
 import { readTopicConfigs } from '../topic-settings.js'
 import { differencesOf } from './examine.js'
-import { keepTail } from './keep-tail.js'
+import { isExamined, keepOld } from './keep-old.js'
 import { isThere, mustBeOnSource, type Replacement, replaceTopic, somethingElse } from './replace-topic.js'
 import { advance, begin, type Reseeding, type ReseedWork, sameReseed } from './reseed-state.js'
 
@@ -48,9 +47,9 @@ async function goOn(work: ReseedWork, begun: Reseeding): Promise<void> {
   reached('let-go')
   const examined = begun.reseed.old === undefined ? await examine(work, begun) : begun
   reached('examined')
-  if (!examined.reseed.kept) await keep(work, examined)
+  const keptUpTo = examined.reseed.kept ? undefined : await keep(work, examined)
   reached('kept')
-  const replacement = await replaceTopic(work, examined)
+  const replacement = await replaceTopic(work, examined, keptUpTo)
   reached('created')
   await finish(work, examined, replacement)
 }
@@ -101,23 +100,15 @@ async function producer(destination: Cluster): Promise<ReplacedTopic['producer']
   return { id: producerId, epoch: producerEpoch }
 }
 
-async function keep(work: ReseedWork, spec: Reseeding): Promise<void> {
-  const { context, topic } = work
-  const { tailTopic } = spec.reseed
-  const old = spec.reseed.old!
-  const here = (await context.destination.topics([topic])).get(topic)
+async function keep(work: ReseedWork, spec: Reseeding): Promise<readonly bigint[]> {
+  const here = (await work.context.destination.topics([work.topic])).get(work.topic)
   // Also when it only seems to be gone, as to a broker that has just started: nothing is taken for kept that was not.
-  if (here?.topicId !== old.topicId) throw await somethingElse(work, spec)
-  const { effective } = await readTopicConfigs(context.destination, topic)
-  const maxMessageBytes = Math.min(2 ** 31 - 1, Number(effective.get('max.message.bytes') ?? 1 << 20) + REENCODED_MARGIN)
-  const settings = new Map([...forcedSettings(Object.keys(spec.held)), ['max.message.bytes', String(maxMessageBytes)]])
-  await keepTail({ destination: context.destination, topic, old, tailTopic: tailTopic!, settings, maxMessageBytes })
+  if (here === undefined || !isExamined(here, spec)) throw await somethingElse(work, spec)
+  const ends = await keepOld(work, spec)
   work.options.reached?.('copied')
   await advance(work, spec, { kept: true })
+  return ends
 }
-
-/** A batch that is written anew may be a little larger than it was. */
-const REENCODED_MARGIN = 1 << 16
 
 /** The topic is mirrored from now on, as one that was just added. */
 function finish({ context, mirror, topic }: ReseedWork, spec: Reseeding, replacement: Replacement): Promise<void> {
