@@ -1,8 +1,8 @@
 import type { OpenRecord } from '../../records/open-records.js'
-import { type PartitionLog, visibleBatches } from './visible-batches.js'
+import { loggedBatches, type PartitionLog, visibleBatches } from './visible-batches.js'
 
-/** Records in offset order, batch by batch. */
-type Batches = AsyncIterable<{ readonly records: readonly OpenRecord[] }>
+/** Records in offset order, batch by batch; of hidden ones consumers see nothing. */
+type Batches = AsyncIterable<{ readonly records: readonly OpenRecord[]; readonly isHidden: boolean }>
 
 export interface Difference {
   /** First offset at which the two differ. */
@@ -12,8 +12,9 @@ export interface Difference {
 }
 
 /**
- * The first offset whose record differs between two logs: in timestamp, key, value or headers, or, when `strict`, because
- * only one of them has it. Undefined if there is none. Both are read side by side and only as far as needed.
+ * The first offset whose record differs between two logs: in timestamp, key, value or headers, because only one of them shows
+ * it while the other's log holds something there that consumers do not see, or, when `strict`, because only one of them has it
+ * at all. Undefined if there is none. Both are read side by side and only as far as needed.
  */
 export async function firstDifference(source: Batches, destination: Batches, strict: boolean): Promise<Difference | undefined> {
   const [there, here] = [recordsOf(source), recordsOf(destination)]
@@ -22,9 +23,11 @@ export async function firstDifference(source: Batches, destination: Batches, str
     for (let afterEqual = false; ; ) {
       if (ours.done && theirs.done) return undefined
       const order = ours.done ? 1 : theirs.done ? -1 : compare(ours.value.offset, theirs.value.offset)
-      const offset = order <= 0 && !ours.done ? ours.value.offset : (theirs.value as OpenRecord).offset
-      if (order === 0 ? !isSame(ours.value as OpenRecord, theirs.value as OpenRecord) : strict) return { offset, afterEqual }
-      if (order === 0) afterEqual = true
+      const [mine, other] = [order <= 0 ? (ours.value as Logged) : undefined, order >= 0 ? (theirs.value as Logged) : undefined]
+      if (mine !== undefined && other !== undefined ? !isSame(mine, other) : strict && !(mine ?? other)!.isHidden)
+        return { offset: (mine ?? other)!.offset, afterEqual }
+      // What is hidden in both says nothing about what was copied: anything may lie there.
+      if (mine !== undefined && other !== undefined && !mine.isHidden) afterEqual = true
       if (order <= 0) ours = await here.next()
       if (order >= 0) theirs = await there.next()
     }
@@ -33,13 +36,16 @@ export async function firstDifference(source: Batches, destination: Batches, str
   }
 }
 
-async function* recordsOf(batches: Batches): AsyncGenerator<OpenRecord, void, undefined> {
-  for await (const { records } of batches) yield* records
+type Logged = OpenRecord & { readonly isHidden: boolean }
+
+async function* recordsOf(batches: Batches): AsyncGenerator<Logged, void, undefined> {
+  for await (const { records, isHidden } of batches) for (const record of records) yield { ...record, isHidden }
 }
 
 const compare = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
 
-const isSame = (a: OpenRecord, b: OpenRecord) => a.timestamp === b.timestamp && a.content.equals(b.content)
+const isSame = (a: Logged, b: Logged) =>
+  a.isHidden || b.isHidden ? a.isHidden === b.isHidden : a.timestamp === b.timestamp && a.content.equals(b.content)
 
 const FIRST_STRETCH = 100n
 const GROWTH = 8n
@@ -67,7 +73,7 @@ export async function findDivergence(source: PartitionLog, destination: Partitio
   for (let length = FIRST_STRETCH; ; length *= GROWTH) {
     const start = max(end - length, from)
     if (start >= end) return found
-    const [there, here] = [source, destination].map((log) => visibleBatches(log, start, end))
+    const [there, here] = [source, destination].map((log) => loggedBatches(log, start, end))
     const difference = await firstDifference(there!, here!, strict)
     if (difference === undefined) return found
     found = difference.offset

@@ -20,18 +20,25 @@ export interface PartitionLog {
   readonly partition: number
 }
 
-/** What consumers see of one batch. */
-export interface VisibleBatch {
+/** One batch as far as it was asked for. */
+export interface LoggedBatch {
   readonly records: readonly OpenRecord[]
+  /** Whether consumers see nothing of it: it is aborted, or a control batch. */
+  readonly isHidden: boolean
   readonly compression: Compression
 }
 
+/** What consumers see of {@link loggedBatches}: committed records, control records left out. */
+export async function* visibleBatches(log: PartitionLog, from: bigint, end: bigint): AsyncGenerator<LoggedBatch, void, undefined> {
+  for await (const batch of loggedBatches(log, from, end)) if (!batch.isHidden) yield batch
+}
+
 /**
- * What consumers see of a log from `from` up to before `end`, batch by batch: committed records, control records left out.
+ * What a log holds from `from` up to before `end`, batch by batch: aborted records and control records too, marked as hidden.
  * The records are views of what was fetched. Throws KafkaError, ConnectionError, CorruptBatchError; MirrorError when a
  * transaction that is still open lies before `end`.
  */
-export async function* visibleBatches(log: PartitionLog, from: bigint, end: bigint): AsyncGenerator<VisibleBatch, void, undefined> {
+export async function* loggedBatches(log: PartitionLog, from: bigint, end: bigint): AsyncGenerator<LoggedBatch, void, undefined> {
   let steppedAt = Date.now()
   for (let position = from; position < end; ) {
     const { records, abortedTransactions } = await fetch(log, position)
@@ -40,9 +47,8 @@ export async function* visibleBatches(log: PartitionLog, from: bigint, end: bigi
     for (const batch of scanBatches(records)) {
       const isHidden = aborted.covers(batch) || isControl(batch.header)
       if (nextOffset(batch.header) > next) next = nextOffset(batch.header)
-      if (isHidden) continue
-      const visible = within(batch, from, end)
-      if (visible.length > 0) yield { records: visible, compression: compressionOf(batch.header) }
+      const records = within(batch, from, end)
+      if (records.length > 0) yield { records, isHidden, compression: compressionOf(batch.header) }
     }
     if (next > position) steppedAt = Date.now()
     else if (Date.now() - steppedAt > PATIENCE_MS) throw stuck(log, position)

@@ -35,7 +35,15 @@ function logOf(texts: readonly (string | undefined)[], fetches: bigint[] = []): 
 const texts = (length: number, text: (offset: number) => string) => Array.from({ length }, (_, offset) => text(offset))
 
 async function* batches(...list: OpenRecord[][]) {
-  for (const records of list) yield { records }
+  for (const records of list) yield { records, isHidden: false }
+}
+
+async function* hidden(...offsets: number[]) {
+  for (const offset of offsets) yield { records: [record(offset, 'marker')], isHidden: true }
+}
+
+async function* inTurn(...parts: ReturnType<typeof batches>[]) {
+  for (const part of parts) yield* part
 }
 
 describe('the first difference of two logs', () => {
@@ -54,6 +62,20 @@ describe('the first difference of two logs', () => {
     expect(await firstDifference(batches(there), batches(here), false)).toBeUndefined()
     expect(await firstDifference(batches(here), batches(there), false)).toBeUndefined()
     expect(await firstDifference(batches(there), batches(here), true)).toEqual({ offset: 1n, afterEqual: false })
+  })
+
+  it.each([false, true])('is a record where the other log holds what consumers do not see, strict: %s', async (strict) => {
+    const dark = () => inTurn(batches([record(1, 'a')]), hidden(2), batches([record(3, 'c')]))
+    const lit = () => batches([record(1, 'a'), record(2, 'foreign'), record(3, 'c')])
+    expect(await firstDifference(dark(), lit(), strict)).toEqual({ offset: 2n, afterEqual: true })
+    expect(await firstDifference(lit(), dark(), strict)).toEqual({ offset: 2n, afterEqual: true })
+    // Aborted records are filled with markers, and a hole of the source too.
+    expect(await firstDifference(hidden(1, 2), hidden(1, 2, 3), strict)).toBeUndefined()
+  })
+
+  it('does not take what is hidden in both for records that are equal', async () => {
+    const of = (text: string) => inTurn(hidden(1, 2), batches([record(3, text)]))
+    expect(await firstDifference(of('a'), of('b'), true)).toEqual({ offset: 3n, afterEqual: false })
   })
 
   it('is the same however the records are batched', async () => {
