@@ -1,5 +1,6 @@
-import { InitProducerId, kafkaError, WriteTxnMarkers } from '../protocol/index.js'
+import { Errors, InitProducerId, kafkaError, WriteTxnMarkers } from '../protocol/index.js'
 import type { CallOptions, Cluster } from './cluster.js'
+import { type Result, resultOf } from './result.js'
 
 export interface ProducerIdAndEpoch {
   readonly producerId: bigint
@@ -38,6 +39,35 @@ export interface Markers extends ProducerIdAndEpoch {
   readonly commit?: boolean
 }
 
+/** One control record. */
+export type Marker = Omit<Markers, 'count'>
+
+/**
+ * Appends one control record to each of several partitions that a broker leads, every one of another producer (KIP-98); outcomes in
+ * their order. Sent once, as {@link writeTxnMarkers}.
+ *
+ * @throws ConnectionError
+ */
+export async function writeMarkerEach(cluster: Cluster, brokerId: number, markers: readonly Marker[]): Promise<Array<Result<void>>> {
+  const request = { markers: markers.map(markerRequest) }
+  const response = await cluster.broker(brokerId, WriteTxnMarkers, request, { retry: false })
+  const errors = new Map<string, number>()
+  for (const { producerId, topics } of response.markers)
+    for (const { name, partitions } of topics)
+      for (const { partitionIndex, errorCode } of partitions) errors.set(`${producerId}/${name}/${partitionIndex}`, errorCode)
+  return markers.map(({ producerId, topic, partition }) =>
+    resultOf(errors.get(`${producerId}/${topic}/${partition}`) ?? Errors.UNKNOWN_SERVER_ERROR, null, undefined),
+  )
+}
+
+const markerRequest = ({ topic, partition, producerId, producerEpoch, coordinatorEpoch, commit = true }: Marker) => ({
+  producerId,
+  producerEpoch,
+  transactionResult: commit,
+  coordinatorEpoch,
+  topics: [{ name: topic, partitionIndexes: [partition] }],
+})
+
 /**
  * Appends control records to one partition (KIP-98). Sent once: a repeated marker would land twice, so after a
  * ConnectionError with `uncertain` the log end tells what happened.
@@ -50,14 +80,8 @@ export async function writeTxnMarkers(
   markers: Markers,
   options: Pick<CallOptions, 'deadlineMs' | 'timeoutMs'> = {},
 ): Promise<void> {
-  const { topic, partition, producerId, producerEpoch, coordinatorEpoch, count, commit = true } = markers
-  const marker = {
-    producerId,
-    producerEpoch,
-    transactionResult: commit,
-    coordinatorEpoch,
-    topics: [{ name: topic, partitionIndexes: [partition] }],
-  }
+  const { topic, partition, count } = markers
+  const marker = markerRequest(markers)
   const request = { markers: Array.from({ length: count }, () => marker) }
   const response = await cluster.leader(topic, partition, WriteTxnMarkers, request, { ...options, retry: false })
   for (const answer of response.markers.flatMap((m) => m.topics).flatMap((t) => t.partitions)) {

@@ -1,7 +1,9 @@
+import { writeMarkerEach } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import type { MirrorState } from '../mirror/fold.js'
 import type { ThrottledReplica } from '../mirror/throttles.js'
 import { AppendLane } from './append-lane.js'
+import { MarkerLane } from './marker-lane.js'
 import { RateLimit } from './rate-limit.js'
 import { probeOf, Reachability } from './reachability.js'
 
@@ -12,6 +14,7 @@ const MARKERS_AGAIN_AFTER_MS = 5 * 60_000
 export class DestinationLink {
   readonly reachability: Reachability
   private readonly lanes = new Map<string, Promise<AppendLane>>()
+  private readonly markerLanes = new Map<number, MarkerLane>()
   private readonly limits = new Map<number, RateLimit>()
   private markersRefusedAt = Number.NEGATIVE_INFINITY
   private replicas: ReadonlyMap<string, readonly ThrottledReplica[] | '*'> = new Map()
@@ -47,6 +50,16 @@ export class DestinationLink {
 
   markersRefused(): void {
     this.markersRefusedAt = performance.now()
+  }
+
+  /** Single markers to a leader, of all its partitions. */
+  markerLane(brokerId: number): MarkerLane {
+    let lane = this.markerLanes.get(brokerId)
+    if (lane === undefined) {
+      lane = new MarkerLane((markers) => writeMarkerEach(this.cluster, brokerId, markers))
+      this.markerLanes.set(brokerId, lane)
+    }
+    return lane
   }
 
   /** Takes over the throttles as the operators set them. */

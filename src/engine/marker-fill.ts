@@ -2,6 +2,7 @@ import { writeTxnMarkers } from '../client/admin.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
 import { awaitLogEnd, type LogEndPort } from './await-log-end.js'
 import { Fenced, LostPlace, Realign } from './errors.js'
+import type { MarkerLane } from './marker-lane.js'
 import { destinationLogEnd } from './positions.js'
 
 /** Entries of one request: more gain nothing on one partition, and keep neighbours on the broker waiting. */
@@ -15,6 +16,8 @@ export interface MarkerFillPort extends LogEndPort {
   readonly ownerEpoch: number
   /** No marker of this owner epoch has landed in the partition yet: an earlier owner's would still be taken. */
   readonly isFirst: boolean
+  /** Takes single markers, together with those of other partitions. */
+  readonly lane: Pick<MarkerLane, 'write'>
   /** Asked before every request: a long fill may outlive the right to it. */
   readonly mayAppend: () => boolean
 }
@@ -48,11 +51,13 @@ export async function fillWithMarkers(port: MarkerFillPort, baseOffset: bigint, 
 }
 
 async function writeMarkers(
-  { cluster, topic, partition, producerId, producerEpoch, ownerEpoch }: MarkerFillPort,
+  { cluster, topic, partition, producerId, producerEpoch, ownerEpoch, lane, mayAppend }: MarkerFillPort,
   count: number,
 ): Promise<void> {
+  const marker = { topic, partition, producerId, producerEpoch, coordinatorEpoch: ownerEpoch }
   try {
-    await writeTxnMarkers(cluster, { topic, partition, producerId, producerEpoch, coordinatorEpoch: ownerEpoch, count })
+    if (count === 1) await lane.write(marker, mayAppend)
+    else await writeTxnMarkers(cluster, { ...marker, count })
   } catch (error) {
     if (error instanceof KafkaError && FENCED.has(error.code)) throw new Fenced(error.message)
     throw error

@@ -20,8 +20,8 @@ export interface FillRecord {
 /** One fill: `count` offsets from the destination's log end on. */
 export interface Fill {
   readonly start: CopyStart
-  /** Of the destination's leader. */
-  readonly leaderEpoch: number
+  /** The destination's leader. */
+  readonly leader: { readonly brokerId: number; readonly leaderEpoch: number }
   readonly baseOffset: bigint
   readonly count: number
   readonly isOver: () => boolean
@@ -87,7 +87,7 @@ export class PartitionFiller {
     if (this.onRecord.mode !== 'markers') await this.onRecord.record('markers')
   }
 
-  private async withMarkers({ start, leaderEpoch, baseOffset, count, isOver }: Fill): Promise<void> {
+  private async withMarkers({ start, leader, baseOffset, count, isOver }: Fill): Promise<void> {
     const { destination } = this.context
     const before = this.strayMarker
     if (before) await this.context.renewOwnerEpoch()
@@ -98,11 +98,12 @@ export class PartitionFiller {
         cluster: destination.cluster,
         topic: start.topic,
         partition: start.partition,
-        leaderEpoch,
+        leaderEpoch: leader.leaderEpoch,
         producerId: start.producerId,
         producerEpoch: start.producerEpoch,
         ownerEpoch,
         isFirst: ownerEpoch !== this.landedEpoch,
+        lane: destination.markerLane(leader.brokerId),
         mayAppend: () => this.context.mayAppend() && !isOver(),
       },
       baseOffset,
@@ -116,7 +117,7 @@ export class PartitionFiller {
     this.landedEpoch = ownerEpoch
   }
 
-  private async withTransactions({ start, leaderEpoch, baseOffset, count, isOver }: Fill): Promise<void> {
+  private async withTransactions({ start, leader, baseOffset, count, isOver }: Fill): Promise<void> {
     const { mirror, destination } = this.context
     // On record before the first one, or the next owner would not know that one may be open.
     if (this.onRecord.mode !== 'transactions') await this.onRecord.record('transactions')
@@ -129,7 +130,7 @@ export class PartitionFiller {
         cluster: destination.cluster,
         topic: start.topic,
         partition: start.partition,
-        leaderEpoch,
+        leaderEpoch: leader.leaderEpoch,
         transactionalId: transactionalIdOf(mirror, start.topic, start.partition),
         producer,
         mayAppend: () => this.context.mayAppend() && !isOver(),

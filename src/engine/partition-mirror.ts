@@ -274,8 +274,7 @@ export class PartitionMirror {
     const copy: PartitionCopy = new PartitionCopy(
       start,
       {
-        fill: (baseOffset, count) =>
-          this.filler.fill({ start, leaderEpoch: destinationLeader.leaderEpoch, baseOffset, count, isOver: () => copy.isOver }),
+        fill: (baseOffset, count) => this.filler.fill({ start, leader: destinationLeader, baseOffset, count, isOver: () => copy.isOver }),
         recordEpoch: (epoch, startOffset) => this.standing.recordEpoch(epoch, startOffset),
         ready: () => lane.push(copy),
         classify: (error) => classify(error, 'destination'),

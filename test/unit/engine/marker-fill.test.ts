@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { writeTxnMarkers } from '../../../src/client/admin.js'
 import type { Cluster } from '../../../src/client/cluster.js'
 import { Fenced, LostPlace, PartitionFailure, Realign } from '../../../src/engine/errors.js'
 import { fillWithMarkers, type MarkerFillPort } from '../../../src/engine/marker-fill.js'
@@ -39,6 +40,7 @@ function setUp(options: { logEnd?: bigint; errorCode?: number; appearAfter?: num
     ownerEpoch: 9,
     isFirst: false,
     mayAppend: () => options.mayAppend?.(requests.length) ?? true,
+    lane: { write: (marker) => writeTxnMarkers(cluster, { ...marker, count: 1 }) },
   }
   return { port, requests, sendOptions, foreign: (records: bigint) => (logEnd += records), logEnd: () => logEnd }
 }
