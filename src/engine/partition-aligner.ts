@@ -3,7 +3,7 @@ import type { Cluster, PartitionLeader } from '../client/cluster.js'
 import { Errors } from '../protocol/errors.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { type Alignment, decideAlignment, type LogPositions, seeWhatDiffers } from './alignment.js'
-import { compareTails, OWN_TAIL, UNKNOWN_TAIL } from './compare-tails.js'
+import { compareWithSource } from './compare-with-source.js'
 import type { CopyStart } from './copy-session.js'
 import { PartitionFailure } from './errors.js'
 import { fastForward } from './fast-forward.js'
@@ -61,13 +61,7 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
       if (decision.kind === 'compare' && status.state !== 'FAILED') await book.update({ state: 'EPOCH_FENCING' })
       const from = max(positions.source.logStartOffset, positions.destination.logStartOffset)
       const ids = { source: sourceLeader.topicId, destination: destinationLeader.topicId }
-      const how = decision.kind === 'compare' ? UNKNOWN_TAIL : OWN_TAIL
-      try {
-        await compareTails(context.source().cluster, context.destination.cluster, topic, partition, ids, from, decision.from, how)
-      } catch (error) {
-        if (!(error instanceof PartitionFailure)) throw error
-        throw new PartitionFailure(`${error.message}. ${seeWhatDiffers(context)}`)
-      }
+      await compareWithSource(context, { ids, from, end: decision.from, own: decision.kind !== 'compare' })
     }
     const copied = { topic, partition, lastEpoch: epochBefore(book, decision.from), logEndOffset: decision.from }
     await checkNotTruncated(context.source().cluster, copied, sourceLeader.leaderEpoch)

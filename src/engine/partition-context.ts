@@ -14,6 +14,8 @@ export interface PartitionContext {
   readonly destination: DestinationLink
   /** At most two partitions are fast-forwarded at once. */
   readonly fastForwardSlots: Slots
+  /** Few partitions are compared at once. */
+  readonly compareSlots: Slots
   source(): SourceLink
   spec(): TopicSpec
   config(): MirrorConfig

@@ -10,6 +10,7 @@ import { encodeValue, type PartitionStatus, type TopicSpec } from '../mirror/sta
 import { formatKey, parseKey, type StateKey } from '../mirror/state-keys.js'
 import { SPEC_PARTITION } from '../mirror/state-topic.js'
 import { ByteBudget } from './byte-budget.js'
+import { COMPARED_AT_ONCE } from './compare-tails.js'
 import { DestinationLink } from './destination-link.js'
 import { LostPlace } from './errors.js'
 import { publish, type RunnerSnapshot } from './events.js'
@@ -76,6 +77,7 @@ export class Runner {
   private readonly ownership: Ownership
   private readonly care: TopicCare
   private readonly fastForwardSlots = new Slots(2)
+  private readonly compareSlots = new Slots(COMPARED_AT_ONCE)
   private readonly watch: TopicWatch
   private readonly transactions: TransactionWatch
   private readonly trouble: SourceTrouble
@@ -315,6 +317,7 @@ export class Runner {
       owner: options.owner,
       destination: this.destination,
       fastForwardSlots: this.fastForwardSlots,
+      compareSlots: this.compareSlots,
       source: () => this.sources.linkOf(mirror)!,
       spec: () => held.spec,
       config: () => this.configOf(mirror),

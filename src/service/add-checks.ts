@@ -1,6 +1,6 @@
 import type { Cluster } from '../client/cluster.js'
 import type { TopicMetadata } from '../client/metadata.js'
-import { compareTails } from '../engine/compare-tails.js'
+import { COMPARED_AT_ONCE, compareTails, type TailComparison, unknownTail } from '../engine/compare-tails.js'
 import { PartitionFailure } from '../engine/errors.js'
 import { failure } from '../mirror/errors.js'
 import type { MirrorState } from '../mirror/fold.js'
@@ -9,7 +9,9 @@ import { CLUSTER_OWN_TOPICS } from '../mirror/state-topic.js'
 import { kafkaError } from '../protocol/errors.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { uuidToBase64 } from '../protocol/uuid.js'
+import { inPool } from './context.js'
 import { type LogBounds, logBounds } from './log-bounds.js'
+import { readTopicConfigs } from './topic-settings.js'
 
 /** Refuses what must not be mirrored whatever the logs say. Throws MirrorError. */
 export function checkSourceTopic(source: TopicMetadata, wantedId: string | undefined): void {
@@ -95,11 +97,14 @@ export async function checkExisting(
   }
   const bounds = await logBounds(destination, topic, here.partitions.length)
   const ids = { source: there.topicId, destination: here.topicId }
-  await Promise.all(
-    bounds.map((own, partition) => checkPartition(source, destination, { topic, partition, ids, own, other: sourceBounds[partition]! })),
-  )
-  return { how: bounds.every(({ highWatermark }) => highWatermark === 0n) ? 'taken-over' : 'continued', bounds }
+  const empty = bounds.every(({ highWatermark }) => highWatermark === 0n)
+  const how = empty ? unknownTail() : unknownTail(...(await Promise.all([source, destination].map((side) => cleanupPolicy(side, topic)))))
+  const partitions = bounds.map((own, partition) => ({ topic, partition, ids, own, other: sourceBounds[partition]!, how }))
+  await inPool(COMPARED_AT_ONCE, partitions, (compared) => checkPartition(source, destination, compared))
+  return { how: empty ? 'taken-over' : 'continued', bounds }
 }
+
+const cleanupPolicy = async (cluster: Cluster, topic: string) => (await readTopicConfigs(cluster, topic)).effective.get('cleanup.policy')
 
 interface ComparedPartition {
   readonly topic: string
@@ -107,10 +112,11 @@ interface ComparedPartition {
   readonly ids: { readonly source: string; readonly destination: string }
   readonly own: LogBounds
   readonly other: LogBounds
+  readonly how: TailComparison
 }
 
 async function checkPartition(source: Cluster, destination: Cluster, compared: ComparedPartition): Promise<void> {
-  const { topic, partition, ids, own, other } = compared
+  const { topic, partition, ids, own, other, how } = compared
   if (own.highWatermark > other.highWatermark) {
     throw otherData(topic, `partition ${partition} ends at offset ${own.highWatermark} there, at ${other.highWatermark} on the source`)
   }
@@ -131,7 +137,7 @@ async function checkPartition(source: Cluster, destination: Cluster, compared: C
     )
   }
   try {
-    await compareTails(source, destination, topic, partition, ids, from, own.highWatermark)
+    await compareTails(source, destination, topic, partition, ids, from, own.highWatermark, how)
   } catch (error) {
     if (error instanceof PartitionFailure) throw otherData(topic, error.message)
     throw error

@@ -174,6 +174,16 @@ describe('compacted logs', () => {
       }
     }
   })
+
+  test('cleaned on one side only, the topic can be removed and added again', async () => {
+    const removed = await mirroring.admin.removeTopicsFromMirror(mirroring.mirror, ['fleeting'])
+    expect(removed.topics).toMatchObject([{ ok: true }])
+    await mirroring.add('fleeting')
+    await writeKeyed('fleeting', 3)
+    await mirroring.caughtUp('fleeting')
+    for (const partition of partitions)
+      expect(await mirroring.status('fleeting', partition), `${partition}`).toMatchObject({ state: 'MIRRORING' })
+  })
 })
 
 test.each(['formats', 'cleaned-formats'])(
