@@ -206,6 +206,8 @@ test.each(['formats', 'cleaned-formats'])(
     })
     await mirroring.caughtUp(topic)
     expect(await mirroring.differences(topic)).toEqual([])
+    const { equal, partitions } = await mirroring.admin.verifyMirror(mirroring.mirror, { topics: [topic] })
+    expect([equal, partitions.every(({ records }) => records > 0n)]).toEqual([true, true])
   },
 )
 
