@@ -35,6 +35,8 @@ export interface PartitionFacts {
 
 export interface SourceFacts {
   readonly topicId: string
+  readonly logStartOffset: bigint
+  /** First offset it can give: a log start may lie inside a batch, which is given whole. The log start where that was not looked at. */
   readonly firstOffset: bigint
   readonly lastStableOffset: bigint
   readonly highWatermark: bigint
@@ -85,6 +87,7 @@ export async function examine(examined: Examined): Promise<ReadonlyMap<number, L
       return await look(examined, partition, askStrict, {
         source: from && {
           topicId: from.topicId,
+          logStartOffset: known(starts, partition),
           firstOffset: known(starts, partition),
           lastStableOffset: known(stable, partition),
           highWatermark: known(ends, partition),
@@ -148,7 +151,8 @@ async function look(examined: Examined, partition: number, askStrict: () => Prom
   const source = { ...positions, topicId: bounds.source.topicId, firstOffset }
   const destination = { ...bounds.destination, logEndOffset }
   const range = {
-    from: max(source.firstOffset, destination.logStartOffset),
+    // A log start may lie inside a batch: the batch is given whole, but not for the offset it begins with.
+    from: max(source.logStartOffset, destination.logStartOffset),
     sourceEnd: source.lastStableOffset,
     destinationEnd: logEndOffset,
     strict: await askStrict(),
@@ -179,7 +183,7 @@ export async function differencesOf(examined: {
     const { source: theirs, destination: ours, differsFrom, unseen } = looked.get(partition)!
     if (unseen !== undefined) throw new Error(`partition ${partition} of topic ${topic} cannot be compared: ${unseen}`)
     if (partition >= there.partitions.length || theirs === undefined || ours === undefined) return known(starts, partition)
-    if (ours.logEndOffset <= theirs.firstOffset) return ours.logStartOffset
+    if (ours.logEndOffset <= theirs.logStartOffset) return ours.logStartOffset
     return differsFrom ?? ours.logEndOffset
   })
 }
