@@ -7,7 +7,7 @@ import { splitLists } from '../src/cli/lists.js'
 import { canAsk } from '../src/cli/terminal.js'
 import { bracketed, NEEDED, recoveryColumns } from '../src/cli/views.js'
 import { parseDuration } from '../src/mirror/durations.js'
-import type { RecoveredTopic, RecoverMirrorOptions, TopicResult } from '../src/service/types.js'
+import type { RecoveredPartition, RecoveredTopic, RecoverMirrorOptions, TopicResult } from '../src/service/types.js'
 
 export default class Recover extends BaseCommand {
   static override optionalValues = { wait: '30s' }
@@ -69,9 +69,9 @@ export default class Recover extends BaseCommand {
     if (mustAsk && !canAsk(this.terminal))
       throw wrongUse('--on-divergence reseed replaces topics and needs --yes', 'see what it would do with --dry-run')
     const admin = await this.admin(flags)
-    if (mustAsk) await this.askFirst(admin, mirror, options, flags)
+    const told = mustAsk ? await this.askFirst(admin, mirror, options, flags) : []
     const result = await admin.recoverMirror(mirror, { ...options, dryRun })
-    this.warnings(result.warnings)
+    this.warnings(result.warnings.filter((warning) => !told.includes(warning)))
     const rows = succeeded(result.topics).flatMap(({ partitions }) => partitions)
     if (this.wantsJson(flags)) this.printResult(flags, undefined, { mirror, dryRun, topics: resultJson(result.topics) })
     else if (rows.length > 0) await this.printTable(recoveryColumns, rows, flags)
@@ -79,18 +79,25 @@ export default class Recover extends BaseCommand {
     this.tellKept(result.topics)
     if (wait !== undefined && !dryRun) await this.waitFor(admin, mirror, result.topics, wait)
     this.failIfAnyFailed(result.topics)
-    if (!dryRun) this.failIfAnyNeeds(result.topics)
+    if (dryRun) return
+    this.failIfAnyNeeds(result.topics)
+    // Who has waited has seen that trying again was enough.
+    if (wait === undefined) this.failIfOnlyTried(options, rows)
   }
 
-  private async askFirst(admin: Admin, mirror: string, options: RecoverMirrorOptions, flags: { yes: boolean }): Promise<void> {
-    const plan = succeeded((await admin.recoverMirror(mirror, { ...options, dryRun: true })).topics)
+  /** Gives the warnings that were shown with the plan. */
+  private async askFirst(admin: Admin, mirror: string, options: RecoverMirrorOptions, flags: { yes: boolean }): Promise<readonly string[]> {
+    const { topics, warnings } = await admin.recoverMirror(mirror, { ...options, dryRun: true })
+    const plan = succeeded(topics)
     const reseeded = plan.filter(({ partitions }) => partitions.some(({ action }) => action === 'reseed'))
-    if (reseeded.length === 0) return
+    if (reseeded.length === 0) return []
+    this.warnings(warnings)
     const rows = plan.flatMap(({ partitions }) => partitions)
     this.tell(await this.tableText(recoveryColumns, rows, {}))
     const names = bracketed(reseeded.map(({ topic }) => topic))
     const tail = options.discardDiverged ? 'throwing away what differs' : 'keeping what differs in topics of its own'
     await this.ask(`Copy ${reseeded.length} topic(s) of mirror ${mirror} again from the start, ${tail}: ${names}?`, flags)
+    return warnings
   }
 
   private tellKept(topics: readonly TopicResult<RecoveredTopic>[]): void {
@@ -116,5 +123,14 @@ export default class Recover extends BaseCommand {
       if (count > 0) this.tell(`kafka-mirrors: ${count} partition(s) stay as they are without ${NEEDED[option]}`)
     }
     if (stuck.length > 0) throw new ItemsFailedError(1)
+  }
+
+  /** More was wanted than to try again, and nothing else came of it. */
+  private failIfOnlyTried({ onGap, onDivergence }: RecoverMirrorOptions, rows: readonly RecoveredPartition[]): void {
+    if ((onGap ?? onDivergence) === undefined || rows.length === 0) return
+    if (!rows.every(({ action, problem }) => action === 'retry' && (problem === 'unknown' || problem === 'other'))) return
+    const missed = [onGap && 'recorded', onDivergence && 'copied again'].filter(Boolean).join(' or ')
+    this.tell(`kafka-mirrors: nothing was ${missed}: ${rows.length} partition(s) are only tried again; see what comes of it with --wait`)
+    throw new ItemsFailedError(1)
   }
 }

@@ -1,5 +1,6 @@
 import { failure } from '../mirror/errors.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
+import type { PartitionStatus } from '../mirror/state.js'
 import type { ServiceContext } from './context.js'
 import { about, DESTINATION } from './failures.js'
 import { liveRunners } from './runners.js'
@@ -17,30 +18,47 @@ export async function waitForMirroring(
   mustExist(await store.read(), name)
   const done = (state: MirrorState) => laggards(state, name, wanted).length === 0
   const state = await about(DESTINATION, undefined, () => watchState(destination, done, { timeoutMs }))
-  const [first, ...others] = laggards(state, name, wanted)
+  const late = laggards(state, name, wanted)
+  const [first, ...others] = late
   if (first === undefined) return
   const runners = await liveRunners(destination).catch(() => undefined)
   throw failure(
     'TIMEOUT',
-    `${first}${others.length === 0 ? '' : ` and ${others.length} more`} after ${timeoutMs / 1_000} s`,
-    runners === 0 ? 'No runner is alive; start one with run.' : 'It goes on; watch it with describe.',
+    `${first.what}${others.length === 0 ? '' : ` and ${others.length} more`} after ${timeoutMs / 1_000} s`,
+    whatNow(
+      name,
+      runners,
+      late.some(({ state }) => state === 'FAILED'),
+    ),
   )
+}
+
+/** What to do about partitions that do not mirror in time. */
+export function whatNow(mirror: string, runners: number | undefined, isFailed: boolean): string {
+  if (runners === 0) return 'No runner is alive; start one with run.'
+  return isFailed ? `See what is wrong: kafka-mirrors recover --mirror ${mirror} --dry-run.` : 'It goes on; watch it with describe.'
 }
 
 /** topic → partitions, undefined for all */
 type Wanted = ReadonlyMap<string, readonly number[] | undefined>
 
-/** A phrase for each partition that is not mirroring yet. */
-function laggards(state: MirrorState, name: string, wanted: Wanted): string[] {
+interface Laggard {
+  /** A phrase about it. */
+  readonly what: string
+  readonly state?: PartitionStatus['state'] | undefined
+}
+
+/** Partitions that are not mirroring yet. */
+function laggards(state: MirrorState, name: string, wanted: Wanted): Laggard[] {
   return [...wanted].flatMap(([topic, partitions]) => {
     const spec = state.mirror(name)?.topics.get(topic)
-    if (!isActive(spec)) return [`topic ${topic} is not in mirror ${name}`]
+    if (!isActive(spec)) return [{ what: `topic ${topic} is not in mirror ${name}` }]
     return (partitions ?? Array.from({ length: spec.partitions }, (_, partition) => partition)).flatMap((partition) => {
       const known = state.status(name, topic, partition)
       const status = known?.addedAt === spec.addedAt ? known : undefined
       if (status?.state === 'MIRRORING') return []
       const reason = status?.error === undefined ? '' : ` (${status.error.message})`
-      return [`${topic}-${partition} of mirror ${name} is ${status?.state ?? 'not taken up'}${reason}`]
+      return [{ what: `${topic}-${partition} of mirror ${name} is ${status?.state ?? 'not taken up'}${reason}`, state: status?.state }]
     })
   })
 }

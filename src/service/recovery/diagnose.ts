@@ -1,4 +1,4 @@
-import { recoverCommand } from '../../engine/alignment.js'
+import { recoverCommand, seeWhatDiffers } from '../../engine/alignment.js'
 import { NO_UUID } from '../../protocol/schema.js'
 import type { RecoveredPartition } from '../types.js'
 import type { PartitionFacts } from './examine.js'
@@ -41,6 +41,12 @@ function gap(f: PartitionFacts, allowed: Allowed): Omit<Verdict, 'problem'> {
   if (f.onGap === 'record') return retry(`${what}; the mirror goes on without them (mirror.on.gap=record)`)
   if (allowed.onGap) return { action: 'record-gap', needs: undefined, explanation: `${what}; the partition goes on without them` }
   return { action: 'none', needs: 'on-gap', explanation: `${what}; to go on without them: ${recoverCommand(f, '--on-gap record')}` }
+}
+
+/** What its runner said, without its advice to run what is being run. */
+function lastWords(f: PartitionFacts): string | undefined {
+  const advice = [seeWhatDiffers(f), `To go on without them: ${recoverCommand(f, '--on-gap record')}`]
+  return advice.reduce((text, part) => text?.replace(part, ''), f.status?.error?.message)?.replace(/[.\s]+$/, '')
 }
 
 function divergence(f: PartitionFacts): string {
@@ -99,8 +105,7 @@ export const DIAGNOSES: readonly Row[] = [
   {
     problem: 'other',
     when: isFailed,
-    decide: (f) =>
-      retry(`both logs agree, so the partition is tried again: ${f.status!.error?.message ?? 'its runner did not say why it failed'}`),
+    decide: (f) => retry(`both logs agree, so the partition is tried again: ${lastWords(f) ?? 'its runner did not say why it failed'}`),
   },
 ]
 

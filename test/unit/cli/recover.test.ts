@@ -81,6 +81,20 @@ describe('recover', () => {
     expect(exitCode).toBe(1)
   })
 
+  test.each(['unknown', 'other'] as const)('what was asked for and only tried again is a failure: %s', async (problem) => {
+    const tried = topic(row(0, { problem, action: 'retry', needs: undefined }))
+    const run = (admin: object, ...more: string[]) => runVerb(Recover, words(...more), { admin: admin as never })
+    const { stderr, exitCode } = await run(adminOf(tried).admin, ...RESEED, '--yes')
+    expect(stderr).toContain('nothing was copied again: 1 partition(s) are only tried again; see what comes of it with --wait\n')
+    expect(exitCode).toBe(1)
+    expect((await run(adminOf(tried).admin, '--on-gap', 'record')).stderr).toContain('nothing was recorded: 1 partition(s)')
+    for (const fine of [[], ['--on-gap', 'record', '--wait'], [...RESEED, '--dry-run']])
+      expect((await run(adminOf(tried).admin, ...fine)).exitCode).toBe(0)
+    // Something else came of it, or the mirror records gaps by itself.
+    for (const more of [different, row(1, { action: 'retry', needs: undefined })])
+      expect((await run(adminOf(tried, topic(more)).admin, ...RESEED, '--yes')).exitCode).toBe(0)
+  })
+
   test('one topic’s error is told, the others go on', async () => {
     const bad = { topic: 'bad', mirror: 'my-mirror', ok: false, error: failure('KAFKA', 'topic bad could not be recovered') } as const
     const { admin } = adminOf(bad, topic(row(0, { action: 'record-gap', needs: undefined })))
@@ -121,7 +135,7 @@ describe('recover', () => {
     const no = adminOf(topic(different))
     const refused = await runVerb(Recover, words(...RESEED), { admin: no.admin, typed: 'n\n' })
     expect(refused.stderr).toMatch(
-      /divergence[\s\S]*Copy 1 topic\(s\) of mirror my-mirror again from the start, keeping what differs.*: \[orders\]\? \[y\/N\]/,
+      /warning: careful\n[\s\S]*divergence[\s\S]*Copy 1 topic\(s\) of mirror my-mirror again from the start, keeping what differs.*: \[orders\]\? \[y\/N\]/,
     )
     expect([refused.exitCode, no.calls.map(([, { dryRun }]) => dryRun)]).toEqual([1, [true]])
     const yes = adminOf(topic(different))

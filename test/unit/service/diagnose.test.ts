@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { seeWhatDiffers } from '../../../src/engine/alignment.js'
 import type { ActiveTopic } from '../../../src/mirror/fold.js'
 import type { PartitionStatus } from '../../../src/mirror/state.js'
 import { DIAGNOSES, diagnose } from '../../../src/service/recovery/diagnose.js'
@@ -38,7 +39,7 @@ const facts = (more: Partial<PartitionFacts> = {}): PartitionFacts => ({
   status: status(),
   onGap: 'fail',
   wish: undefined,
-  source: { topicId: A, firstOffset: 0n, lastStableOffset: 60n, highWatermark: 60n },
+  source: { topicId: A, logStartOffset: 0n, firstOffset: 0n, lastStableOffset: 60n, highWatermark: 60n },
   destination: { topicId: B, logStartOffset: 0n, logEndOffset: 20n },
   differsFrom: undefined,
   tail: undefined,
@@ -46,7 +47,13 @@ const facts = (more: Partial<PartitionFacts> = {}): PartitionFacts => ({
   ...more,
 })
 
-const start = (firstOffset: bigint, topicId = A) => ({ topicId, firstOffset, lastStableOffset: 60n, highWatermark: 60n })
+const start = (firstOffset: bigint, topicId = A) => ({
+  topicId,
+  logStartOffset: firstOffset,
+  firstOffset,
+  lastStableOffset: 60n,
+  highWatermark: 60n,
+})
 const end = (logEndOffset: bigint, topicId = B) => ({ topicId, logStartOffset: 0n, logEndOffset })
 const NOTHING = { onGap: false, onDivergence: false }
 const ALL = { onGap: true, onDivergence: true }
@@ -119,6 +126,17 @@ describe('what is wrong with a partition', () => {
     if (plain.needs !== undefined) expect(plain.action).toBe('none')
     expect([full.action, full.needs]).toEqual([withAll, undefined])
     expect(plain.explanation).toMatch(said)
+  })
+
+  it('does not advise to run what is being run', () => {
+    const [said, at] = ['orders-2: the destination’s record at offset 7 is not the source’s', { retries: 3, at: 1 }]
+    for (const advice of [
+      seeWhatDiffers({ mirror: 'shop', topic: 'orders' }),
+      'To go on without them: kafka-mirrors recover --mirror shop --topic orders --partition 2 --on-gap record',
+    ]) {
+      const given = facts({ status: status({ error: { message: `${said}. ${advice}`, ...at } }) })
+      expect(diagnose(given, ALL)!.explanation).toBe(`both logs agree, so the partition is tried again: ${said}`)
+    }
   })
 
   it('has a case for every row', () => {
