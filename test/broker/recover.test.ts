@@ -361,3 +361,30 @@ test('data that something else puts under the name of a topic that is being repl
   await mirroring.caughtUp('busy')
   expect(await mirroring.differences('busy')).toEqual([])
 })
+
+test('what differs is found at a log start inside a batch, and where consumers see nothing of a compacted source', async () => {
+  const { source, destination, worker } = brokers
+  await mirrored('inside', 1, 50)
+  await source.admin.createTopic('dark', { configs: { 'cleanup.policy': 'compact' } })
+  await writeLog(worker, source, { topic: 'dark', style: 'keyed', records: 20 })
+  await mirroring.add('dark')
+  await mirroring.caughtUp('dark')
+  await stopRunner()
+  await beginTransaction(worker, source, 'dark-id')
+  await writeLog(worker, source, { topic: 'dark', style: 'keyed', transactionalId: 'dark-id', records: 1 })
+  await endTransaction(worker, 'dark-id', 'abort')
+  await writeLog(worker, source, { topic: 'dark', style: 'keyed', records: 5 })
+  for (const topic of ['inside', 'dark']) await writeRecords(worker, destination, { topic, list: [foreign('foreign')] })
+  await writeLog(worker, source, { topic: 'inside', records: 5 })
+  await source.admin.deleteRecords('inside', 0, 5n)
+  expect(await recover('dark', { dryRun: true })).toMatchObject([{ problem: 'divergence', differsFrom: 20n, divergedRecords: 1 }])
+  const { topics, warnings } = await mirroring.admin.recoverMirror('m', { topics: ['inside'], dryRun: true, onDivergence: 'reseed' })
+  expect(topics).toMatchObject([{ partitions: [{ problem: 'divergence', differsFrom: 50n, divergedRecords: 1, action: 'reseed' }] }])
+  expect(warnings).toEqual([
+    "topic inside: 5 offset(s) below the source's log start are neither copied again nor kept: 0 to 4 of partition 0",
+  ])
+  expect(await program('--topic', 'inside', '--partition', '99').ended).toMatchObject({
+    exitCode: 1,
+    stderr: 'kafka-mirrors: topic inside of mirror m has no partition 99 — see what it has with describe\n',
+  })
+})

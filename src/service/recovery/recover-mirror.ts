@@ -15,6 +15,7 @@ import { checkedClusterId, openSource } from '../source-connection.js'
 import { type Mirror, mustExist, put } from '../state-store.js'
 import type { RecoveredPartition, RecoveredTopic, RecoverMirrorOptions, RecoverMirrorResult, TopicResult } from '../types.js'
 import { diagnose } from './diagnose.js'
+import { droppedWarning } from './dropped.js'
 import { examine, type PartitionFacts } from './examine.js'
 import { reseedTopic } from './reseed.js'
 import { tailTopicOf } from './reseed-state.js'
@@ -28,6 +29,7 @@ export async function recoverMirror(context: ServiceContext, name: string, optio
   const state = await context.store.read()
   const mirror = mustExist(state, name)
   const topics = selected(mirror, options)
+  checkPartitions(mirror, topics, options.partitions)
   const { cluster: source } = openedSource(mirror)
   try {
     const unseen = await whyUnseen(source, mirror)
@@ -70,6 +72,17 @@ function selected(mirror: Mirror, { topics }: RecoverMirrorOptions): string[] {
   const [unknown] = [...missing, ...unmatched]
   if (unknown === undefined) return [...found]
   throw failure('TOPIC_NOT_MIRRORED', `mirror ${mirror.name} has no topic ${unknown}`, 'See what it has with describe.')
+}
+
+/** Throws MirrorError for a partition that none of the topics has. */
+export function checkPartitions(mirror: Mirror, topics: readonly string[], partitions: readonly number[] = []): void {
+  const unknown = partitions.find((partition) => topics.every((topic) => partition >= (mirror.topics.get(topic)?.partitions ?? 0)))
+  if (unknown === undefined) return
+  const what =
+    topics.length === 1
+      ? `topic ${topics[0]} of mirror ${mirror.name} has no partition ${unknown}`
+      : `no topic of mirror ${mirror.name} has a partition ${unknown}`
+  throw failure('TOPIC_NOT_MIRRORED', what, 'See what it has with describe.')
 }
 
 function openedSource(mirror: Mirror) {
@@ -122,7 +135,7 @@ async function diagnosed(work: Work, topic: string): Promise<Diagnosed[]> {
       ? await examine({ source, destination: context.destination, topic, spec, partitions, isSuspect })
       : undefined
   const allowed = { onGap: options.onGap !== undefined, onDivergence: options.onDivergence !== undefined }
-  return partitions.flatMap((partition) => {
+  const found = partitions.flatMap((partition) => {
     const status = statusOf(partition)
     // Nothing is known of a source out of reach, so there is nothing to say about partitions that are well.
     if (looked === undefined && spec.reseed === undefined && status?.state !== 'FAILED') return []
@@ -136,9 +149,13 @@ async function diagnosed(work: Work, topic: string): Promise<Diagnosed[]> {
       wish: work.state.recovery(mirror.name, topic, partition, spec.addedAt),
       ...(looked?.get(partition) ?? { source: undefined, destination: undefined, differsFrom: undefined, tail: undefined, unseen }),
     }
-    const found = diagnose(facts, allowed)
-    return found === undefined ? [] : [{ facts, partition: found }]
+    const verdict = diagnose(facts, allowed)
+    return verdict === undefined ? [] : [{ facts, partition: verdict }]
   })
+  const isReseeded = found.some(({ partition }) => partition.action === 'reseed')
+  const dropped = isReseeded && looked !== undefined ? droppedWarning(topic, looked) : undefined
+  if (dropped !== undefined) work.warnings.push(dropped)
+  return found
 }
 
 async function act(work: Work, topic: string, found: readonly Diagnosed[]): Promise<RecoveredTopic['kept']> {

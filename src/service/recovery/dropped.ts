@@ -1,0 +1,27 @@
+import type { PartitionFacts } from './examine.js'
+
+const NAMED = 3
+
+type Looked = Pick<PartitionFacts, 'source' | 'destination' | 'differsFrom'>
+
+/** What a reseed neither copies again nor keeps: the source has no such offsets any more, and nothing can tell whether they differ. */
+function droppedOf({ source, destination, differsFrom }: Looked): { from: bigint; to: bigint } | undefined {
+  if (source === undefined || destination === undefined) return undefined
+  const { logStartOffset: from, logEndOffset } = destination
+  // Where all is different, or nothing is left to compare, all of it is kept.
+  if (differsFrom === from || logEndOffset <= source.logStartOffset || source.logStartOffset <= from) return undefined
+  return { from, to: source.logStartOffset - 1n }
+}
+
+/** One sentence about what is lost when a topic is copied again; undefined if nothing is. */
+export function droppedWarning(topic: string, looked: ReadonlyMap<number, Looked>): string | undefined {
+  const ranges = [...looked].flatMap(([partition, one]) => {
+    const range = droppedOf(one)
+    return range === undefined ? [] : [{ partition, ...range }]
+  })
+  if (ranges.length === 0) return undefined
+  const offsets = ranges.reduce((sum, { from, to }) => sum + to - from + 1n, 0n)
+  const named = ranges.slice(0, NAMED).map(({ partition, from, to }) => `${from} to ${to} of partition ${partition}`)
+  const more = ranges.length > NAMED ? ` and of ${ranges.length - NAMED} more` : ''
+  return `topic ${topic}: ${offsets} offset(s) below the source's log start are neither copied again nor kept: ${named.join(', ')}${more}`
+}
