@@ -5,6 +5,7 @@ import { failure } from '../mirror/errors.js'
 import type { PartitionProducer, PartitionStatus } from '../mirror/state.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
 import { isMissingRight } from './failures.js'
+import { findFence } from './find-fence.js'
 
 /** What fencing one partition came to; the log end is the one before the fence's own marker. */
 export interface Fence {
@@ -35,9 +36,9 @@ export async function fencePartition(
     if (!end!.ok) throw end!.error
     const known = found!.value.find(({ producerId }) => producerId === producer.id)
     const logEndOffset = end!.value.offset
-    // Our own marker of an earlier attempt: it is not part of what was copied.
+    // A marker of an earlier attempt, maybe of another run of the command: it is not part of what was copied.
     if (known !== undefined && known.producerEpoch > producer.epoch)
-      return { how: 'fenced', logEndOffset: attempt > 0 ? logEndOffset - 1n : logEndOffset }
+      return { how: 'fenced', logEndOffset: (await findFence(destination, topic, partition, producer, logEndOffset)) ?? logEndOffset }
     try {
       await writeTxnMarkers(destination, {
         topic,

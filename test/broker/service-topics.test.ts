@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Cluster } from '../../src/client/cluster.js'
+import { clientConfigOf } from '../../src/client/config.js'
 import type { Runner } from '../../src/engine/runner.js'
+import { fencePartition } from '../../src/service/fence.js'
 import { MirrorAdmin, type MirrorError } from '../../src/service/index.js'
 import { runMirrors } from '../../src/service/run-mirrors.js'
+import { StateStore } from '../../src/service/state-store.js'
 import { useBrokers } from '../support/brokers.js'
 import { readLog, type SpelledRecord, writeLog, writeRecords } from '../support/kafka-log.js'
 import { eventually } from '../support/wait.js'
@@ -285,5 +289,26 @@ describe('with a runner', () => {
     // The marker stands where the source has or will have a record: mirroring it again must not be a matter of course.
     await writeLog(kafka.worker, kafka.source, { topic: 'orphan', records: 5, partitions: 1 })
     expect((await errorOf(admin.addTopicsToMirror({ orphan: 'm' }))).code).toBe('TOPIC_HAS_OTHER_DATA')
+  })
+
+  it('does not take the fence of a removal that failed later for data, nor what others have written since', async () => {
+    await kafka.source.admin.createTopic('again')
+    await writeLog(kafka.worker, kafka.source, { topic: 'again', records: 50, partitions: 1 })
+    const runner = await start()
+    await admin.addTopicsToMirror({ again: 'm' })
+    await admin.waitForMirroring('m', ['again'], 20_000)
+    await eventually(async () => (await kafka.destination.admin.offsets('again'))[0]?.endOffset === 50n)
+    await runner.drain()
+    const destination = new Cluster(clientConfigOf(new Map([['bootstrap.servers', kafka.destination.bootstrap]])).config)
+    try {
+      const [producer] = (await new StateStore(destination).read()).mirror('m')!.topics.get('again')!.producers
+      const fence = () => fencePartition(destination, 'again', 0, producer!, undefined)
+      expect([await fence(), await fence()]).toEqual(Array(2).fill({ how: 'fenced', logEndOffset: 50n }))
+    } finally {
+      await destination.close()
+    }
+    await writeLog(kafka.worker, kafka.destination, { topic: 'again', records: 40, partitions: 1 })
+    const { topics } = await admin.removeTopicsFromMirror('m', ['again'])
+    expect(topics).toMatchObject([{ ok: true, how: 'fenced', partitions: [{ destinationOffset: 50n, lost: 0n }] }])
   })
 })
