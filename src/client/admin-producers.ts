@@ -39,28 +39,25 @@ export interface Markers extends ProducerIdAndEpoch {
   readonly commit?: boolean
 }
 
-/** One control record. */
-export type Marker = Omit<Markers, 'count'>
-
 /**
- * Appends one control record to each of several partitions that a broker leads, every one of another producer (KIP-98); outcomes in
- * their order. Sent once, as {@link writeTxnMarkers}.
+ * Appends control records to several partitions that a broker leads, those of each by another producer (KIP-98); outcomes in
+ * their order. Of several records in one partition there is one outcome, the last one's. Sent once, as {@link writeTxnMarkers}.
  *
  * @throws ConnectionError
  */
-export async function writeMarkerEach(cluster: Cluster, brokerId: number, markers: readonly Marker[]): Promise<Array<Result<void>>> {
-  const request = { markers: markers.map(markerRequest) }
+export async function writeMarkersOfMany(cluster: Cluster, brokerId: number, items: readonly Markers[]): Promise<Array<Result<void>>> {
+  const request = { markers: items.flatMap((item) => Array.from({ length: item.count }, () => markerRequest(item))) }
   const response = await cluster.broker(brokerId, WriteTxnMarkers, request, { retry: false })
   const errors = new Map<string, number>()
   for (const { producerId, topics } of response.markers)
     for (const { name, partitions } of topics)
       for (const { partitionIndex, errorCode } of partitions) errors.set(`${producerId}/${name}/${partitionIndex}`, errorCode)
-  return markers.map(({ producerId, topic, partition }) =>
+  return items.map(({ producerId, topic, partition }) =>
     resultOf(errors.get(`${producerId}/${topic}/${partition}`) ?? Errors.UNKNOWN_SERVER_ERROR, null, undefined),
   )
 }
 
-const markerRequest = ({ topic, partition, producerId, producerEpoch, coordinatorEpoch, commit = true }: Marker) => ({
+const markerRequest = ({ topic, partition, producerId, producerEpoch, coordinatorEpoch, commit = true }: Markers) => ({
   producerId,
   producerEpoch,
   transactionResult: commit,

@@ -1,9 +1,10 @@
-import { writeMarkerEach } from '../client/admin.js'
+import { writeMarkersOfMany } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import type { MirrorState } from '../mirror/fold.js'
 import type { ThrottledReplica } from '../mirror/throttles.js'
 import { AppendLane } from './append-lane.js'
 import { MarkerLane } from './marker-lane.js'
+import { destinationLogEnds } from './positions.js'
 import { RateLimit } from './rate-limit.js'
 import { probeOf, Reachability } from './reachability.js'
 
@@ -52,11 +53,14 @@ export class DestinationLink {
     this.markersRefusedAt = performance.now()
   }
 
-  /** Single markers to a leader, of all its partitions. */
+  /** Few markers for each of a leader's partitions. */
   markerLane(brokerId: number): MarkerLane {
     let lane = this.markerLanes.get(brokerId)
     if (lane === undefined) {
-      lane = new MarkerLane((markers) => writeMarkerEach(this.cluster, brokerId, markers))
+      lane = new MarkerLane({
+        write: (markers) => writeMarkersOfMany(this.cluster, brokerId, markers),
+        logEnds: (partitions) => destinationLogEnds(this.cluster, brokerId, partitions),
+      })
       this.markerLanes.set(brokerId, lane)
     }
     return lane

@@ -7,6 +7,8 @@ import { destinationLogEnd } from './positions.js'
 
 /** Entries of one request: more gain nothing on one partition, and keep neighbours on the broker waiting. */
 const MARKERS_PER_REQUEST = 2_000
+/** More than transactions that end together leave: such a fill would keep the others on the lane waiting. */
+const MARKERS_FOR_LANE = 16
 const FENCED: ReadonlySet<number> = new Set([Errors.TRANSACTION_COORDINATOR_FENCED, Errors.INVALID_PRODUCER_EPOCH])
 
 export interface MarkerFillPort extends LogEndPort {
@@ -16,7 +18,7 @@ export interface MarkerFillPort extends LogEndPort {
   readonly ownerEpoch: number
   /** No marker of this owner epoch has landed in the partition yet: an earlier owner's would still be taken. */
   readonly isFirst: boolean
-  /** Takes single markers, together with those of other partitions. */
+  /** Takes few markers, together with those of other partitions. */
   readonly lane: Pick<MarkerLane, 'write'>
   /** Asked before every request: a long fill may outlive the right to it. */
   readonly mayAppend: () => boolean
@@ -43,21 +45,20 @@ export async function fillWithMarkers(port: MarkerFillPort, baseOffset: bigint, 
     if (!port.mayAppend()) throw new LostPlace()
     const alone = port.isFirst && done === 0
     const size = alone ? 1 : Math.min(MARKERS_PER_REQUEST, count - done)
-    await writeMarkers(port, size)
+    const seen = await writeMarkers(port, size)
     done += size
     // The next append's base offset, or the next owner, tells if anything else was written meanwhile.
-    if (size > 1 || alone) await awaitLogEnd(port, baseOffset + BigInt(done))
+    if ((size > 1 || alone) && seen !== baseOffset + BigInt(done)) await awaitLogEnd(port, baseOffset + BigInt(done))
   }
 }
 
-async function writeMarkers(
-  { cluster, topic, partition, producerId, producerEpoch, ownerEpoch, lane, mayAppend }: MarkerFillPort,
-  count: number,
-): Promise<void> {
-  const marker = { topic, partition, producerId, producerEpoch, coordinatorEpoch: ownerEpoch }
+/** The log end after them, if it was seen in passing. */
+async function writeMarkers(port: MarkerFillPort, count: number): Promise<bigint | undefined> {
+  const markers = { ...port, coordinatorEpoch: port.ownerEpoch, count }
   try {
-    if (count === 1) await lane.write(marker, mayAppend)
-    else await writeTxnMarkers(cluster, { ...marker, count })
+    if (count <= MARKERS_FOR_LANE) return await port.lane.write(markers)
+    await writeTxnMarkers(port.cluster, markers)
+    return undefined
   } catch (error) {
     if (error instanceof KafkaError && FENCED.has(error.code)) throw new Fenced(error.message)
     throw error

@@ -1,31 +1,43 @@
-import type { Marker, Result } from '../client/admin.js'
+import type { Markers, Result } from '../client/admin.js'
 import { LostPlace } from './errors.js'
+import type { LedPartition } from './positions.js'
+
+/** Markers for one partition, and who may say no until they are sent. */
+export interface WantedMarkers extends Markers, LedPartition {
+  readonly mayAppend: () => boolean
+}
+
+export interface MarkerLanePort {
+  /** Writes markers, never twice; outcomes in their order. */
+  write(markers: readonly Markers[]): Promise<ReadonlyArray<Result<void>>>
+  /** Log ends at the leader; outcomes in their order. */
+  logEnds(partitions: readonly LedPartition[]): Promise<ReadonlyArray<Result<bigint>>>
+}
 
 interface Waiting {
-  readonly marker: Marker
-  readonly mayAppend: () => boolean
-  resolve(): void
+  readonly wanted: WantedMarkers
+  resolve(logEndOffset: bigint | undefined): void
   reject(error: unknown): void
 }
 
 /**
- * Single markers of all partitions that one destination leader has. Transactions end on many partitions at once: what is wanted in one
- * turn, or while a request is under way, goes together in the next.
+ * Few markers for each of the partitions that one destination leader has. Transactions end on many partitions at once: what is wanted
+ * in one turn, or while a request is under way, goes together in the next.
  */
 export class MarkerLane {
   private waiting: Waiting[] = []
   private busy = false
 
-  /** @param send writes one marker each, never twice; outcomes in their order */
-  constructor(private readonly send: (markers: readonly Marker[]) => Promise<ReadonlyArray<Result<void>>>) {}
+  constructor(private readonly port: MarkerLanePort) {}
 
   /**
-   * Writes one marker. `mayAppend` is asked right before it is sent.
-   * @throws LostPlace when it was not sent; KafkaError; ConnectionError, with `uncertain` if it may have landed
+   * Writes the markers. `mayAppend` is asked right before they are sent.
+   * @returns of several markers the log end right after them, if it could be seen
+   * @throws LostPlace when nothing was sent; KafkaError; ConnectionError, with `uncertain` if they may have landed
    */
-  write(marker: Marker, mayAppend: () => boolean): Promise<void> {
+  write(wanted: WantedMarkers): Promise<bigint | undefined> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ marker, mayAppend, resolve, reject })
+      this.waiting.push({ wanted, resolve, reject })
       if (this.busy) return
       this.busy = true
       queueMicrotask(() => void this.pump())
@@ -34,22 +46,29 @@ export class MarkerLane {
 
   private async pump(): Promise<void> {
     while (this.waiting.length > 0) {
-      const wanted = this.waiting
+      const allowed: Waiting[] = []
+      for (const one of this.waiting) {
+        if (one.wanted.mayAppend()) allowed.push(one)
+        else one.reject(new LostPlace())
+      }
       this.waiting = []
-      const allowed = wanted.filter(({ mayAppend }) => mayAppend())
-      for (const one of wanted) if (!allowed.includes(one)) one.reject(new LostPlace())
       if (allowed.length > 0) await this.request(allowed)
     }
     this.busy = false
   }
 
   private async request(sent: readonly Waiting[]): Promise<void> {
+    const several = sent.filter(({ wanted }) => wanted.count > 1)
     try {
-      const results = await this.send(sent.map(({ marker }) => marker))
-      for (const [i, { resolve, reject }] of sent.entries()) {
+      const writing = this.port.write(sent.map(({ wanted }) => wanted))
+      // On the same connection behind the markers, so that it costs no round trip of its own.
+      const looking = several.length === 0 ? undefined : this.port.logEnds(several.map(({ wanted }) => wanted))
+      const [results, ends] = await Promise.all([writing, looking?.catch(() => undefined)])
+      for (const [i, one] of sent.entries()) {
         const result = results[i]!
-        if (result.ok) resolve()
-        else reject(result.error)
+        const end = ends?.[several.indexOf(one)]
+        if (result.ok) one.resolve(end?.ok ? end.value : undefined)
+        else one.reject(result.error)
       }
     } catch (error) {
       for (const { reject } of sent) reject(error)

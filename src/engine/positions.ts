@@ -1,3 +1,5 @@
+import { failed, type Result, resultOf } from '../client/admin.js'
+import { groupByTopic } from '../client/by-leader.js'
 import type { Cluster } from '../client/cluster.js'
 import { DescribeProducers } from '../protocol/api/describe-producers.js'
 import { Fetch } from '../protocol/api/fetch.js'
@@ -93,9 +95,41 @@ export async function firstBatch(
  * believed only if the same leader then answers an ordinary request, which a follower refuses. Throws KafkaError.
  */
 export async function destinationLogEnd(cluster: Cluster, topic: string, partition: number, leaderEpoch: number): Promise<bigint> {
-  const logEndOffset = await offset(cluster, topic, partition, leaderEpoch, { timestamp: LATEST, replicaId: DEBUGGING_REPLICA })
-  await offset(cluster, topic, partition, leaderEpoch, { timestamp: LATEST })
+  // A broker takes the requests of a connection in their order: both at once cost one round trip.
+  const [logEndOffset] = await Promise.all([
+    offset(cluster, topic, partition, leaderEpoch, { timestamp: LATEST, replicaId: DEBUGGING_REPLICA }),
+    offset(cluster, topic, partition, leaderEpoch, { timestamp: LATEST }),
+  ])
   return logEndOffset
+}
+
+/** A partition whose leader is asked, fenced by its epoch. */
+export interface LedPartition {
+  readonly topic: string
+  readonly partition: number
+  readonly leaderEpoch: number
+}
+
+/** As {@link destinationLogEnd}, of several partitions that one broker leads; outcomes in their order. Throws ConnectionError. */
+export async function destinationLogEnds(
+  cluster: Cluster,
+  brokerId: number,
+  items: readonly LedPartition[],
+): Promise<Array<Result<bigint>>> {
+  const ask = async (replicaId: number) => {
+    const topics = [...groupByTopic(items)].map(([name, partitions]) => ({
+      name,
+      partitions: partitions.map((p) => ({ partitionIndex: p.partition, currentLeaderEpoch: p.leaderEpoch, timestamp: LATEST })),
+    }))
+    const response = await cluster.broker(brokerId, ListOffsets, { replicaId, isolationLevel: READ_UNCOMMITTED, topics })
+    return new Map(response.topics.flatMap(({ name, partitions }) => partitions.map((p) => [`${name}/${p.partitionIndex}`, p] as const)))
+  }
+  const [ends, confirmed] = await Promise.all([ask(DEBUGGING_REPLICA), ask(CONSUMER_REPLICA)])
+  return items.map(({ topic, partition }) => {
+    const [end, leader] = [ends, confirmed].map((answers) => answers.get(`${topic}/${partition}`))
+    if (end === undefined || leader === undefined) return failed(new Error(`the ListOffsets answer lacks ${topic}-${partition}`))
+    return resultOf(end.errorCode === 0 ? leader.errorCode : end.errorCode, null, end.offset)
+  })
 }
 
 export const destinationLogStart = (cluster: Cluster, topic: string, partition: number, leaderEpoch: number): Promise<bigint> =>

@@ -40,7 +40,7 @@ function setUp(options: { logEnd?: bigint; errorCode?: number; appearAfter?: num
     ownerEpoch: 9,
     isFirst: false,
     mayAppend: () => options.mayAppend?.(requests.length) ?? true,
-    lane: { write: (marker) => writeTxnMarkers(cluster, { ...marker, count: 1 }) },
+    lane: { write: (markers) => writeTxnMarkers(cluster, markers).then(() => undefined) },
   }
   return { port, requests, sendOptions, foreign: (records: bigint) => (logEnd += records), logEnd: () => logEnd }
 }
