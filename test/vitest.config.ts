@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './support/sequencer.js'
 
 const common = { disableConsoleIntercept: true, root: new URL('..', import.meta.url).pathname }
 
@@ -8,6 +9,7 @@ const onBrokers = { testTimeout: 120_000, hookTimeout: 180_000, pool: 'forks' as
 export default defineConfig({
   test: {
     ...common,
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', './test/support/summary-reporter.ts'],
     projects: [
       { test: { ...common, name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
