@@ -110,25 +110,28 @@ export interface LedPartition {
   readonly leaderEpoch: number
 }
 
-/** As {@link destinationLogEnd}, of several partitions that one broker leads; outcomes in their order. Throws ConnectionError. */
+/**
+ * The true log ends of several partitions, in their order, asked right behind a write that proves that the broker leads them: a
+ * second question, as {@link destinationLogEnd} asks, would prove no more. Throws ConnectionError.
+ */
 export async function destinationLogEnds(
   cluster: Cluster,
   brokerId: number,
   items: readonly LedPartition[],
 ): Promise<Array<Result<bigint>>> {
-  const ask = async (replicaId: number) => {
-    const topics = [...groupByTopic(items)].map(([name, partitions]) => ({
-      name,
-      partitions: partitions.map((p) => ({ partitionIndex: p.partition, currentLeaderEpoch: p.leaderEpoch, timestamp: LATEST })),
-    }))
-    const response = await cluster.broker(brokerId, ListOffsets, { replicaId, isolationLevel: READ_UNCOMMITTED, topics })
-    return new Map(response.topics.flatMap(({ name, partitions }) => partitions.map((p) => [`${name}/${p.partitionIndex}`, p] as const)))
-  }
-  const [ends, confirmed] = await Promise.all([ask(DEBUGGING_REPLICA), ask(CONSUMER_REPLICA)])
+  const topics = [...groupByTopic(items)].map(([name, partitions]) => ({
+    name,
+    partitions: partitions.map((p) => ({ partitionIndex: p.partition, currentLeaderEpoch: p.leaderEpoch, timestamp: LATEST })),
+  }))
+  const request = { replicaId: DEBUGGING_REPLICA, isolationLevel: READ_UNCOMMITTED, topics }
+  const response = await cluster.broker(brokerId, ListOffsets, request)
+  const ends = new Map(
+    response.topics.flatMap(({ name, partitions }) => partitions.map((p) => [`${name}/${p.partitionIndex}`, p] as const)),
+  )
   return items.map(({ topic, partition }) => {
-    const [end, leader] = [ends, confirmed].map((answers) => answers.get(`${topic}/${partition}`))
-    if (end === undefined || leader === undefined) return failed(new Error(`the ListOffsets answer lacks ${topic}-${partition}`))
-    return resultOf(end.errorCode === 0 ? leader.errorCode : end.errorCode, null, end.offset)
+    const end = ends.get(`${topic}/${partition}`)
+    if (end === undefined) return failed(new Error(`the ListOffsets answer lacks ${topic}-${partition}`))
+    return resultOf(end.errorCode, null, end.offset)
   })
 }
 
