@@ -17,7 +17,9 @@ const IDLE_WAIT_MS = 500
 const BUSY_WAIT_MS = 5
 /** … while it is one that is throttled: it has read a tenth of a second ahead. */
 const THROTTLED_WAIT_MS = 50
-const PARTITION_MAX_BYTES = 2 << 20
+/** Of one partition in one answer: more of few than of many, so that appending one answer overlaps with reading the next. */
+const PARTITION_MIN_SHARE = 1 << 20
+const PARTITION_MAX_SHARE = 2 << 20
 const FETCH_TIMEOUT_MS = 15_000
 const FIRST_VERSION_WITH_TOPIC_IDS = 13
 
@@ -117,7 +119,8 @@ export class Fetcher {
     // A source that was upgraded from before 2.8 may not have given its topics ids yet.
     const byId = this.connection.versionOf(Fetch) >= FIRST_VERSION_WITH_TOPIC_IDS && wanted.every(hasTopicId)
     const timeoutMs = FETCH_TIMEOUT_MS + this.throttledMs
-    const change = this.session.next(wanted.map(positionOf))
+    const share = Math.max(PARTITION_MIN_SHARE, Math.min(PARTITION_MAX_SHARE, Math.floor(this.budget.fetchMaxBytes / wanted.length)))
+    const change = this.session.next(wanted.map((copy) => positionOf(copy, share)))
     const response = await this.connection.send(
       Fetch,
       fetchRequest(change, this.waitMs(), this.budget.fetchMaxBytes),
@@ -218,14 +221,14 @@ const CLOSED: CopyEnd = { kind: 'realign', reason: 'the link to the source was c
 
 const hasTopicId = (copy: PartitionCopy) => copy.start.sourceTopicId !== NO_UUID
 
-const positionOf = (copy: PartitionCopy): FetchPosition => ({
+const positionOf = (copy: PartitionCopy, share: number): FetchPosition => ({
   topic: copy.start.topic,
   topicId: copy.start.sourceTopicId,
   partition: copy.start.partition,
   fetchOffset: copy.fetchOffset,
   lastFetchedEpoch: copy.lastFetchedEpoch,
   currentLeaderEpoch: copy.start.sourceLeaderEpoch,
-  maxBytes: Math.min(PARTITION_MAX_BYTES, Math.ceil(copy.bytesAhead)),
+  maxBytes: Math.min(share, Math.ceil(copy.bytesAhead)),
 })
 
 function fetchRequest(change: FetchChange, maxWaitMs: number, maxBytes: number): RequestOf<typeof Fetch> {
