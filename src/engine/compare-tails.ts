@@ -1,7 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Cluster } from '../client/cluster.js'
-import { Fetch } from '../protocol/api/fetch.js'
-import { kafkaError } from '../protocol/errors.js'
+import { type FetchedFrom, fetchPartition } from '../client/fetch-partition.js'
 import { AbortedRanges, type Batch, CorruptBatchError, isControl, lastOffset, nextOffset, scanBatches } from '../records/index.js'
 import { type OpenRecord, openRecords } from '../records/open-records.js'
 import { RecordReader } from '../records/varint.js'
@@ -52,8 +51,8 @@ export async function compareTails(
 ): Promise<void> {
   const start = end - from > how.offsets ? end - how.offsets : from
   const [there, here] = await Promise.all([
-    contents(source, topic, ids.source, partition, start, end, how.maxBytes).catch(unreadable('source')),
-    contents(destination, topic, ids.destination, partition, start, end, how.maxBytes).catch(unreadable('destination')),
+    contents(source, { topic, topicId: ids.source, partition }, start, end, how.maxBytes).catch(unreadable('source')),
+    contents(destination, { topic, topicId: ids.destination, partition }, start, end, how.maxBytes).catch(unreadable('destination')),
   ])
   const excused = how.missing === 'superseded' ? supersededIn(there, here) : () => how.missing === 'always'
   for (const offset of [...new Set([...there.keys(), ...here.keys()])].sort((a, b) => (a < b ? -1 : 1))) {
@@ -97,27 +96,10 @@ function supersededIn(...sides: readonly Contents[]): (offset: bigint, record: C
 }
 
 /** offset → the record there, and {@link INVISIBLE} for offsets that are taken and show consumers nothing. */
-async function contents(
-  cluster: Cluster,
-  topic: string,
-  topicId: string,
-  partition: number,
-  from: bigint,
-  end: bigint,
-  maxBytes: number,
-): Promise<Contents> {
+async function contents(cluster: Cluster, log: FetchedFrom, from: bigint, end: bigint, maxBytes: number): Promise<Contents> {
   const seen = new Map<bigint, Content>()
   for (let position = from; position < end; ) {
-    const response = await cluster.leader(topic, partition, Fetch, {
-      maxWaitMs: 100,
-      minBytes: 1,
-      maxBytes,
-      isolationLevel: 1,
-      topics: [{ topic, topicId, partitions: [{ partition, fetchOffset: position, partitionMaxBytes: maxBytes }] }],
-    })
-    const answer = response.responses[0]?.partitions[0]
-    if (answer === undefined) throw new Error(`the Fetch answer lacks ${topic}-${partition}`)
-    if (answer.errorCode !== 0) throw kafkaError(answer.errorCode)
+    const answer = await fetchPartition(cluster, log, position, { committedOnly: true, maxBytes, maxWaitMs: 100 })
     let next = position
     const aborted = new AbortedRanges(answer.abortedTransactions ?? [])
     for (const batch of scanBatches(answer.records)) {

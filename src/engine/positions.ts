@@ -1,8 +1,8 @@
 import { failed, type Result, resultOf } from '../client/admin.js'
 import { groupByTopic } from '../client/by-leader.js'
 import type { Cluster } from '../client/cluster.js'
+import { type FetchedFrom, fetchPartition } from '../client/fetch-partition.js'
 import { DescribeProducers } from '../protocol/api/describe-producers.js'
-import { Fetch } from '../protocol/api/fetch.js'
 import { ListOffsets } from '../protocol/api/list-offsets.js'
 import { kafkaError } from '../protocol/errors.js'
 import { At, scanBatches } from '../records/index.js'
@@ -63,24 +63,10 @@ export interface FirstBatch {
  * What lies at the source's log start `logStartOffset`: DeleteRecords moves the start inside batches, and brokers give them
  * whole; compaction may have emptied everything up to far above it. Throws KafkaError.
  */
-export async function firstBatch(
-  cluster: Cluster,
-  { topic, topicId, partition }: { readonly topic: string; readonly topicId: string; readonly partition: number },
-  logStartOffset: bigint,
-): Promise<FirstBatch> {
-  const response = await cluster.leader(topic, partition, Fetch, {
-    maxWaitMs: 0,
-    minBytes: 0,
-    // Enough for a header; the broker gives at least one whole batch.
-    maxBytes: At.records,
-    isolationLevel: READ_UNCOMMITTED,
-    topics: [{ topic, topicId, partitions: [{ partition, fetchOffset: logStartOffset, partitionMaxBytes: At.records }] }],
-  })
-  if (response.errorCode !== 0) throw kafkaError(response.errorCode)
-  const answer = response.responses[0]?.partitions[0]
-  if (answer === undefined) throw new Error(`the Fetch answer lacks ${topic}-${partition}`)
-  if (answer.errorCode !== 0) throw kafkaError(answer.errorCode)
-  const [first] = scanBatches(answer.records)
+export async function firstBatch(cluster: Cluster, partition: FetchedFrom, logStartOffset: bigint): Promise<FirstBatch> {
+  // Enough for a header.
+  const { records } = await fetchPartition(cluster, partition, logStartOffset, { committedOnly: false, maxBytes: At.records, maxWaitMs: 0 })
+  const [first] = scanBatches(records)
   if (first === undefined) return { firstOffset: logStartOffset, firstRecordOffset: undefined }
   const { baseOffset, magic } = first.header
   return {

@@ -1,8 +1,7 @@
 import { listOffsets } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
+import { fetchPartition } from '../client/fetch-partition.js'
 import type { PartitionProducer } from '../mirror/state.js'
-import { Fetch } from '../protocol/api/fetch.js'
-import { kafkaError } from '../protocol/errors.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { isControl, nextOffset, scanBatches } from '../records/index.js'
 import { isMissingRight } from './failures.js'
@@ -11,8 +10,7 @@ const FIRST_STRETCH = 16n
 const GROWTH = 16n
 /** Others may have written since: how many offsets are looked through. */
 const MOST = 1n << 16n
-const FETCH_BYTES = 1 << 20
-const READ_UNCOMMITTED = 0
+const WHATEVER_IS_THERE = { committedOnly: false, maxBytes: 1 << 20, maxWaitMs: 0 }
 
 /**
  * The offset of the marker that fenced a partition's producer: the first one of a higher epoch behind all that this producer
@@ -62,19 +60,9 @@ async function lookBetween(
   let isOwn = false
   for (let position = from; position < to; ) {
     const topicId = destination.leaderOf(topic, partition)?.topicId ?? NO_UUID
-    const response = await destination.leader(topic, partition, Fetch, {
-      maxWaitMs: 0,
-      minBytes: 0,
-      maxBytes: FETCH_BYTES,
-      isolationLevel: READ_UNCOMMITTED,
-      topics: [{ topic, topicId, partitions: [{ partition, fetchOffset: position, partitionMaxBytes: FETCH_BYTES }] }],
-    })
-    if (response.errorCode !== 0) throw kafkaError(response.errorCode)
-    const answer = response.responses[0]?.partitions[0]
-    if (answer === undefined) throw new Error(`the Fetch answer lacks ${topic}-${partition}`)
-    if (answer.errorCode !== 0) throw kafkaError(answer.errorCode, `${topic}-${partition} at offset ${position}`)
+    const { records } = await fetchPartition(destination, { topic, topicId, partition }, position, WHATEVER_IS_THERE)
     let next = position
-    for (const { header } of scanBatches(answer.records)) {
+    for (const { header } of scanBatches(records)) {
       if (nextOffset(header) > next) next = nextOffset(header)
       if (header.producerId !== producer.id) continue
       if (header.producerEpoch <= producer.epoch) isOwn = true

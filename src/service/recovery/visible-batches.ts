@@ -1,23 +1,16 @@
 import type { Cluster } from '../../client/cluster.js'
+import { type FetchedFrom, fetchPartition } from '../../client/fetch-partition.js'
 import { failure } from '../../mirror/errors.js'
-import { Fetch } from '../../protocol/api/fetch.js'
-import { kafkaError } from '../../protocol/errors.js'
 import { AbortedRanges, type Batch, type Compression, compressionOf, isControl, nextOffset, scanBatches } from '../../records/index.js'
 import { type OpenRecord, openRecords } from '../../records/open-records.js'
 
-const READ_COMMITTED = 1
-const FETCH_BYTES = 4 << 20
-const FETCH_WAIT_MS = 500
+const COMMITTED = { committedOnly: true, maxBytes: 4 << 20, maxWaitMs: 500 }
 /** Without a step forward for this long there is an open transaction in the way. */
 const PATIENCE_MS = 10_000
 
 /** One partition's log on one cluster. */
-export interface PartitionLog {
+export interface PartitionLog extends FetchedFrom {
   readonly cluster: Cluster
-  readonly topic: string
-  /** All zeros where the cluster has none. */
-  readonly topicId: string
-  readonly partition: number
 }
 
 /** One batch as far as it was asked for. */
@@ -41,7 +34,7 @@ export async function* visibleBatches(log: PartitionLog, from: bigint, end: bigi
 export async function* loggedBatches(log: PartitionLog, from: bigint, end: bigint): AsyncGenerator<LoggedBatch, void, undefined> {
   let steppedAt = Date.now()
   for (let position = from; position < end; ) {
-    const { records, abortedTransactions } = await fetch(log, position)
+    const { records, abortedTransactions } = await fetchPartition(log.cluster, log, position, COMMITTED)
     const aborted = new AbortedRanges(abortedTransactions ?? [])
     let next = position
     for (const batch of scanBatches(records)) {
@@ -54,21 +47,6 @@ export async function* loggedBatches(log: PartitionLog, from: bigint, end: bigin
     else if (Date.now() - steppedAt > PATIENCE_MS) throw stuck(log, position)
     position = next
   }
-}
-
-async function fetch({ cluster, topic, topicId, partition }: PartitionLog, position: bigint) {
-  const response = await cluster.leader(topic, partition, Fetch, {
-    maxWaitMs: FETCH_WAIT_MS,
-    minBytes: 1,
-    maxBytes: FETCH_BYTES,
-    isolationLevel: READ_COMMITTED,
-    topics: [{ topic, topicId, partitions: [{ partition, fetchOffset: position, partitionMaxBytes: FETCH_BYTES }] }],
-  })
-  if (response.errorCode !== 0) throw kafkaError(response.errorCode)
-  const answer = response.responses[0]?.partitions[0]
-  if (answer === undefined) throw new Error(`the Fetch answer lacks ${topic}-${partition}`)
-  if (answer.errorCode !== 0) throw kafkaError(answer.errorCode, `${topic}-${partition} at offset ${position}`)
-  return answer
 }
 
 const within = (batch: Batch, from: bigint, end: bigint): OpenRecord[] =>

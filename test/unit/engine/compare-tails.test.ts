@@ -26,7 +26,7 @@ function side(batches: readonly Buffer[], { aborted = [] as { producerId: bigint
   const leader = async (...[, , , request]: FetchCall) => {
     const { fetchOffset } = request.topics[0]!.partitions[0]!
     const records = Buffer.concat(batches.filter((batch) => offsetAfter(batch) > fetchOffset).slice(0, perFetch))
-    return { responses: [{ partitions: [{ errorCode: 0, records, abortedTransactions: aborted }] }] }
+    return { errorCode: 0, responses: [{ partitions: [{ errorCode: 0, records, abortedTransactions: aborted }] }] }
   }
   return { leader } as unknown as Cluster
 }
@@ -87,7 +87,7 @@ describe('the last records of a log', () => {
       const records = Buffer.from(template)
       // No checksum covers it.
       records.writeBigInt64BE(fetchOffset, 0)
-      return { responses: [{ partitions: [{ errorCode: 0, records, abortedTransactions: null }] }] }
+      return { errorCode: 0, responses: [{ partitions: [{ errorCode: 0, records, abortedTransactions: null }] }] }
     }
     const before = held()
     await compare({ leader } as unknown as Cluster, { leader } as unknown as Cluster, END)

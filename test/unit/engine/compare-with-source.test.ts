@@ -28,7 +28,7 @@ function setUp({
         seen.most = Math.max(seen.most, ++seen.atOnce)
         await new Promise((resolve) => setImmediate(resolve))
         seen.atOnce--
-        return { responses: [{ partitions: [{ errorCode: 0, records, abortedTransactions: null }] }] }
+        return { errorCode: 0, responses: [{ partitions: [{ errorCode: 0, records, abortedTransactions: null }] }] }
       },
       any: async () => {
         seen.asked++
