@@ -29,6 +29,13 @@ export interface TopicMetadata {
   readonly partitions: readonly PartitionMetadata[]
 }
 
+/** Whether the topic exists, as far as its brokers say. */
+export const isThere = (topic: TopicMetadata | undefined): topic is TopicMetadata => topic?.errorCode === 0 && topic.partitions.length > 0
+
+/** Whether the topic exists and every partition has a leader. */
+export const isLed = (topic: TopicMetadata | undefined): topic is TopicMetadata =>
+  isThere(topic) && topic.partitions.every(({ leader }) => leader >= 0)
+
 export interface PartitionLeader {
   readonly brokerId: number
   readonly leaderEpoch: number

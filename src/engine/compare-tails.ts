@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Cluster } from '../client/cluster.js'
 import { type FetchedFrom, fetchPartition } from '../client/fetch-partition.js'
+import { policiesIn } from '../mirror/held.js'
 import { AbortedRanges, type Batch, CorruptBatchError, isControl, lastOffset, nextOffset, scanBatches } from '../records/index.js'
 import { type OpenRecord, openRecords } from '../records/open-records.js'
 import { RecordReader } from '../records/varint.js'
@@ -29,9 +30,7 @@ export const OWN_TAIL: TailComparison = { offsets: 100n, maxBytes: 256 << 10, mi
 
 /** How to compare data that somebody else put there, under these `cleanup.policy` of either side, now or formerly. */
 export const unknownTail = (...policies: readonly (string | null | undefined)[]): TailComparison =>
-  policies.some((policy) => policy?.split(',').some((item) => item.trim() === 'compact'))
-    ? { ...UNKNOWN_TAIL, missing: 'superseded' }
-    : UNKNOWN_TAIL
+  policies.some((policy) => policiesIn(policy).includes('compact')) ? { ...UNKNOWN_TAIL, missing: 'superseded' } : UNKNOWN_TAIL
 
 /**
  * Compares the last records of the destination with the source's at the same offsets, before data that this mirror did

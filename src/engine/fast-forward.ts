@@ -1,4 +1,5 @@
 import type { Connection } from '../client/connection.js'
+import { least } from '../mirror/offsets.js'
 import { Produce } from '../protocol/api/produce.js'
 import { At, buildFiller, fillerCountFor, nextSequence, patchForAppend } from '../records/index.js'
 import { appendAnswer } from './append-answers.js'
@@ -44,7 +45,7 @@ export async function fastForward(port: FastForwardPort, from: bigint, target: b
   let deletedBefore = from
   while (position < target && failure === undefined) {
     if (!port.mayAppend()) throw new LostPlace()
-    const count = Number(bigintMin(BigInt(largest), target - position))
+    const count = Number(least(BigInt(largest), target - position))
     const batch = batchOf(count, largest, template, port, sequence)
     const sent = append(port, batch, position, count).then(
       () => {},
@@ -70,8 +71,6 @@ export async function fastForward(port: FastForwardPort, from: bigint, target: b
   if (failure !== undefined) throw failure
   await port.deleteRecords(target)
 }
-
-const bigintMin = (a: bigint, b: bigint) => (a < b ? a : b)
 
 const fillerIdentity = (port: FastForwardPort, baseSequence: number) => ({
   producerId: port.producerId,

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster, PartitionLeader } from '../client/cluster.js'
+import { most } from '../mirror/offsets.js'
 import { Errors } from '../protocol/errors.js'
-import { NO_UUID } from '../protocol/schema.js'
+import { idsDiffer } from '../protocol/uuid.js'
 import { type Alignment, decideAlignment, type LogPositions, seeWhatDiffers } from './alignment.js'
 import { compareWithSource } from './compare-with-source.js'
 import type { CopyStart } from './copy-session.js'
@@ -59,19 +60,17 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
     }
     if (decision.kind === 'compare' || options.compare) {
       if (decision.kind === 'compare' && status.state !== 'FAILED') await book.update({ state: 'EPOCH_FENCING' })
-      const from = max(positions.source.logStartOffset, positions.destination.logStartOffset)
+      const from = most(positions.source.logStartOffset, positions.destination.logStartOffset)
       const ids = { source: sourceLeader.topicId, destination: destinationLeader.topicId }
       await compareWithSource(context, { ids, from, end: decision.from, own: decision.kind !== 'compare' })
     }
     const copied = { topic, partition, lastEpoch: epochBefore(book, decision.from), logEndOffset: decision.from }
     await checkNotTruncated(context.source().cluster, copied, sourceLeader.leaderEpoch)
-    const from = { next: decision.from, fetch: max(decision.from, positions.source.logStartOffset) }
+    const from = { next: decision.from, fetch: most(decision.from, positions.source.logStartOffset) }
     const start = await copyStart(context, book, producer, sourceLeader, destinationLeader, from)
     return { start, sourceLeader, destinationLeader }
   }
 }
-
-const max = (a: bigint, b: bigint) => (a > b ? a : b)
 
 interface Producer {
   readonly id: bigint
@@ -149,8 +148,6 @@ async function readPositions(
   return { positions: { source: { ...source, ...first }, destination: { logStartOffset, logEndOffset } }, producer }
 }
 
-const differ = (a: string, b: string) => a !== NO_UUID && b !== NO_UUID && a !== b
-
 async function checkIdentities(
   context: PartitionContext,
   book: StatusBook,
@@ -159,12 +156,12 @@ async function checkIdentities(
   positions: LogPositions,
 ): Promise<void> {
   const { topic, partition } = context
-  if (differ(sourceLeader.topicId, context.spec().sourceTopicId)) {
+  if (idsDiffer(sourceLeader.topicId, context.spec().sourceTopicId)) {
     throw new PartitionFailure(
       `topic ${topic} was deleted and created again on the source; what is copied here is the old one's. ${seeWhatDiffers(context)}`,
     )
   }
-  if (!differ(destinationLeader.topicId, book.status.destinationTopicId)) return
+  if (!idsDiffer(destinationLeader.topicId, book.status.destinationTopicId)) return
   if (positions.destination.logEndOffset > 0n) {
     throw new PartitionFailure(
       `topic ${topic} was deleted and created again on the destination, and partition ${partition} holds data of its own up to offset ${positions.destination.logEndOffset}. ${seeWhatDiffers(context)}`,

@@ -69,3 +69,7 @@ export const releaseSettings = (held: Readonly<Record<string, string | null>>): 
 /** The forced values of the given held keys, to put a topic that somebody rebuilt back into the mirror's hands. */
 export const forcedSettings = (heldKeys: readonly string[]): ReadonlyMap<string, string> =>
   new Map(heldKeys.flatMap((key) => (FORCED[key] === undefined ? [] : [[key, FORCED[key]] as const])))
+
+/** The parts of a `cleanup.policy`, which may be several. */
+export const policiesIn = (cleanupPolicy: string | null | undefined): string[] =>
+  (cleanupPolicy ?? '').split(',').map((part) => part.trim())

@@ -3,8 +3,13 @@
  * where users read or type them.
  */
 
+import { NO_UUID } from './schema.js'
+
 const HEX = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const BASE64 = /^[A-Za-z0-9_-]{21}[AQgw]$/
+
+/** Whether two topic ids are surely not the same topic's: both are known, and they differ. */
+export const idsDiffer = (a: string, b: string): boolean => a !== NO_UUID && b !== NO_UUID && a !== b
 
 /** `00000000-0000-0000-0000-000000000001` → `AAAAAAAAAAAAAAAAAAAAAQ`. Throws a RangeError if `uuid` is not a uuid. */
 export function uuidToBase64(uuid: string): string {

@@ -1,6 +1,7 @@
 import { createPartitions, createTopics, initProducerId, unwrap } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import type { TopicMetadata } from '../client/metadata.js'
+import { isLed } from '../client/metadata.js'
 import { failure } from '../mirror/errors.js'
 import { type HeldSettings, holdSettings } from '../mirror/held.js'
 import type { PartitionProducer } from '../mirror/state.js'
@@ -104,7 +105,7 @@ async function appeared(destination: Cluster, topic: string, partitions: number,
   for (;;) {
     const found = (await destination.topics([topic])).get(topic)
     const isIt = id === NO_UUID || found?.topicId === id
-    if (found?.errorCode === 0 && isIt && found.partitions.length === partitions && found.partitions.every(({ leader }) => leader >= 0)) {
+    if (isLed(found) && isIt && found.partitions.length === partitions) {
       return found.topicId
     }
     if (Date.now() > deadline) throw failure('TIMEOUT', `topic ${topic} has no leaders after ${APPEARS_WITHIN_MS / 1000} s`)

@@ -1,6 +1,7 @@
 import { listOffsets } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { fetchPartition } from '../client/fetch-partition.js'
+import { most } from '../mirror/offsets.js'
 import type { PartitionProducer } from '../mirror/state.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { isControl, nextOffset, scanBatches } from '../records/index.js'
@@ -31,7 +32,7 @@ export async function findFence(
     const start = earliest!.value.offset
     let found: bigint | undefined
     for (let length = FIRST_STRETCH, to = end; to > start && length <= MOST; length *= GROWTH) {
-      const from = max(to - length, start)
+      const from = most(to - length, start)
       const seen = await lookBetween(destination, topic, partition, producer, from, to)
       found = seen.fence ?? found
       // Below its own data there is no fence of it.
@@ -44,8 +45,6 @@ export async function findFence(
     throw error
   }
 }
-
-const max = (a: bigint, b: bigint) => (a > b ? a : b)
 
 /** The first fence in a stretch, and whether the producer's own batches are there too. */
 async function lookBetween(

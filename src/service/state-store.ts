@@ -1,6 +1,7 @@
 import { createTopics } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { KeyedLog, type KeyedRecord } from '../client/keyed-log.js'
+import { isLed } from '../client/metadata.js'
 import { failure, MirrorError } from '../mirror/errors.js'
 import { type MirrorEntry, MirrorState } from '../mirror/fold.js'
 import { SHARDS } from '../mirror/shards.js'
@@ -94,7 +95,7 @@ export class StateStore {
     const deadline = Date.now() + CREATED_WITHIN_MS
     for (;;) {
       const topic = (await this.destination.topics([STATE_TOPIC])).get(STATE_TOPIC)
-      if (topic?.errorCode === 0 && topic.partitions.length > 0 && topic.partitions.every(({ leader }) => leader >= 0)) return
+      if (isLed(topic)) return
       if (Date.now() > deadline) throw failure('TIMEOUT', `topic ${STATE_TOPIC} has no leaders`)
       await new Promise((resolve) => setTimeout(resolve, 20))
     }

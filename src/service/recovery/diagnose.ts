@@ -1,5 +1,5 @@
 import { recoverCommand, seeWhatDiffers } from '../../engine/alignment.js'
-import { NO_UUID } from '../../protocol/schema.js'
+import { idsDiffer } from '../../protocol/uuid.js'
 import type { RecoveredPartition } from '../types.js'
 import type { PartitionFacts } from './examine.js'
 
@@ -17,7 +17,6 @@ interface Row {
   decide(f: PartitionFacts, allowed: Allowed): Omit<Verdict, 'problem'>
 }
 
-const differ = (a: string, b: string) => a !== NO_UUID && b !== NO_UUID && a !== b
 const isFailed = (f: PartitionFacts) => f.status?.state === 'FAILED'
 const isNew = ({ status, destination }: PartitionFacts) =>
   (status?.sourceLeaderEpochs.length ?? 0) === 0 && destination!.logStartOffset === destination!.logEndOffset
@@ -83,13 +82,13 @@ export const DIAGNOSES: readonly Row[] = [
   },
   {
     problem: 'source-recreated',
-    when: (f) => differ(f.source!.topicId, f.spec.sourceTopicId),
+    when: (f) => idsDiffer(f.source!.topicId, f.spec.sourceTopicId),
     decide: (_, allowed) => reseed('the topic was deleted and created again on the source', allowed),
   },
   {
     problem: 'destination-recreated',
     when: (f) =>
-      differ(f.destination!.topicId, f.status?.destinationTopicId ?? f.spec.destinationTopicId) && f.destination!.logEndOffset > 0n,
+      idsDiffer(f.destination!.topicId, f.status?.destinationTopicId ?? f.spec.destinationTopicId) && f.destination!.logEndOffset > 0n,
     decide: (_, allowed) => reseed('the topic was deleted and created again on the destination, and holds data of its own', allowed),
   },
   {

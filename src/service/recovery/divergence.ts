@@ -1,3 +1,4 @@
+import { ascending, least, most } from '../../mirror/offsets.js'
 import type { OpenRecord } from '../../records/open-records.js'
 import { loggedBatches, type PartitionLog, visibleBatches } from './visible-batches.js'
 
@@ -22,7 +23,7 @@ export async function firstDifference(source: Batches, destination: Batches, str
     let [ours, theirs] = [await here.next(), await there.next()]
     for (let afterEqual = false; ; ) {
       if (ours.done && theirs.done) return undefined
-      const order = ours.done ? 1 : theirs.done ? -1 : compare(ours.value.offset, theirs.value.offset)
+      const order = ours.done ? 1 : theirs.done ? -1 : ascending(ours.value.offset, theirs.value.offset)
       const [mine, other] = [order <= 0 ? (ours.value as Logged) : undefined, order >= 0 ? (theirs.value as Logged) : undefined]
       if (mine !== undefined && other !== undefined ? !isSame(mine, other) : strict && !(mine ?? other)!.isHidden)
         return { offset: (mine ?? other)!.offset, afterEqual }
@@ -41,8 +42,6 @@ type Logged = OpenRecord & { readonly isHidden: boolean }
 async function* recordsOf(batches: Batches): AsyncGenerator<Logged, void, undefined> {
   for await (const { records, isHidden } of batches) for (const record of records) yield { ...record, isHidden }
 }
-
-const compare = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
 
 const isSame = (a: Logged, b: Logged) =>
   a.isHidden || b.isHidden ? a.isHidden === b.isHidden : a.timestamp === b.timestamp && a.content.equals(b.content)
@@ -67,11 +66,11 @@ export interface ComparedRange {
  */
 export async function findDivergence(source: PartitionLog, destination: PartitionLog, range: ComparedRange): Promise<bigint | undefined> {
   const { from, sourceEnd, destinationEnd, strict } = range
-  const end = min(destinationEnd, sourceEnd)
+  const end = least(destinationEnd, sourceEnd)
   // What the destination has beyond the source's end is not the source's.
-  let found = destinationEnd > sourceEnd ? max(sourceEnd, from) : undefined
+  let found = destinationEnd > sourceEnd ? most(sourceEnd, from) : undefined
   for (let length = FIRST_STRETCH; ; length *= GROWTH) {
-    const start = max(end - length, from)
+    const start = most(end - length, from)
     if (start >= end) return found
     const [there, here] = [source, destination].map((log) => loggedBatches(log, start, end))
     const difference = await firstDifference(there!, here!, strict)
@@ -80,9 +79,6 @@ export async function findDivergence(source: PartitionLog, destination: Partitio
     if (difference.afterEqual || start === from) return found
   }
 }
-
-const min = (a: bigint, b: bigint) => (a < b ? a : b)
-const max = (a: bigint, b: bigint) => (a > b ? a : b)
 
 export interface Tail {
   readonly records: number

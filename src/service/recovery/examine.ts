@@ -1,10 +1,12 @@
 import { listOffsets, type OffsetPoint } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
-import type { TopicMetadata } from '../../client/metadata.js'
+import { isThere, type TopicMetadata } from '../../client/metadata.js'
 import { destinationLogEnd, firstBatch, sourcePositions } from '../../engine/positions.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
+import { policiesIn } from '../../mirror/held.js'
+import { most } from '../../mirror/offsets.js'
 import type { PartitionStatus, RecoveryWish } from '../../mirror/state.js'
-import { NO_UUID } from '../../protocol/schema.js'
+import { idsDiffer } from '../../protocol/uuid.js'
 import { inPool } from '../context.js'
 import { readTopicConfigs } from '../topic-settings.js'
 import { countVisible, findDivergence, type Tail } from './divergence.js'
@@ -59,10 +61,6 @@ export interface Examined {
 }
 
 type Looked = Pick<PartitionFacts, 'source' | 'destination' | 'differsFrom' | 'tail' | 'unseen'>
-
-const isThere = (topic: TopicMetadata | undefined): topic is TopicMetadata => topic?.errorCode === 0 && topic.partitions.length > 0
-const differ = (a: string, b: string) => a !== NO_UUID && b !== NO_UUID && a !== b
-const max = (a: bigint, b: bigint) => (a > b ? a : b)
 
 /** Reads both logs' bounds, and compares the ends of those partitions that something may be wrong with. Throws KafkaError, ConnectionError. */
 export async function examine(examined: Examined): Promise<ReadonlyMap<number, Looked>> {
@@ -127,7 +125,7 @@ function known(offsets: Offsets, partition: number): bigint {
 /** On a compacted topic each side may lack records that the other still has. */
 async function isStrict(source: Cluster, topic: string): Promise<boolean> {
   const { effective } = await readTopicConfigs(source, topic)
-  return !(effective.get('cleanup.policy') ?? 'delete').includes('compact')
+  return !policiesIn(effective.get('cleanup.policy')).includes('compact')
 }
 
 type Bounds = Pick<Looked, 'source' | 'destination'>
@@ -138,7 +136,7 @@ async function look(examined: Examined, partition: number, askStrict: () => Prom
   if (bounds.source === undefined || bounds.destination === undefined) return nothing
   const isOutside =
     bounds.destination.logEndOffset > bounds.source.highWatermark || bounds.destination.logEndOffset < bounds.source.firstOffset
-  const isOther = differ(bounds.source.topicId, spec.sourceTopicId)
+  const isOther = idsDiffer(bounds.source.topicId, spec.sourceTopicId)
   if (!isOutside && !isOther && !examined.isSuspect(partition)) return nothing
   const [there, here] = [
     { cluster: examined.source, topic, topicId: bounds.source.topicId, partition },
@@ -152,7 +150,7 @@ async function look(examined: Examined, partition: number, askStrict: () => Prom
   const destination = { ...bounds.destination, logEndOffset }
   const range = {
     // A log start may lie inside a batch: the batch is given whole, but not for the offset it begins with.
-    from: max(source.logStartOffset, destination.logStartOffset),
+    from: most(source.logStartOffset, destination.logStartOffset),
     sourceEnd: source.lastStableOffset,
     destinationEnd: logEndOffset,
     strict: await askStrict(),

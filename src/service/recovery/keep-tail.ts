@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { createTopics } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
 import { ConnectionError } from '../../client/errors.js'
+import { isLed } from '../../client/metadata.js'
 import { destinationLogEnd } from '../../engine/positions.js'
 import { failure } from '../../mirror/errors.js'
 import type { ReplacedTopic } from '../../mirror/state.js'
@@ -73,7 +75,7 @@ async function ensureTopic({ destination, old, tailTopic, settings }: TailToKeep
   const deadline = Date.now() + APPEARS_WITHIN_MS
   for (;;) {
     const found = (await destination.topics([tailTopic])).get(tailTopic)
-    if (found?.errorCode === 0 && found.partitions.length > 0 && found.partitions.every(({ leader }) => leader >= 0)) break
+    if (isLed(found)) break
     if (Date.now() > deadline) throw failure('TIMEOUT', `topic ${tailTopic} has no leaders after ${APPEARS_WITHIN_MS / 1000} s`)
     await pause(50)
   }
@@ -157,5 +159,3 @@ async function produce({ destination, tailTopic }: TailToKeep, partition: number
 
 const notOurs = (tailTopic: string, what: string) =>
   failure('CONFLICT', `${what}: something else writes to it`, `Delete topic ${tailTopic} and run recover again: nothing else was lost yet.`)
-
-const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))

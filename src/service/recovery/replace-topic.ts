@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { deleteTopics } from '../../client/admin.js'
-import type { TopicMetadata } from '../../client/metadata.js'
+import { isThere, type TopicMetadata } from '../../client/metadata.js'
 import { mirrorConfigOf } from '../../mirror/config.js'
 import { failure, MirrorError } from '../../mirror/errors.js'
 import { Errors, KafkaError } from '../../protocol/errors.js'
@@ -11,8 +12,6 @@ import { advance, newReseed, type Reseeding, type ReseedWork, sameReseed } from 
 
 const GONE_WITHIN_MS = 30_000
 const ATTEMPTS = 3
-
-export const isThere = (topic: TopicMetadata | undefined): topic is TopicMetadata => topic?.errorCode === 0 && topic.partitions.length > 0
 
 export interface Replacement extends PreparedTopic {
   readonly sourceTopicId: string
@@ -110,5 +109,3 @@ export async function mustBeOnSource({ source, topic, mirror }: ReseedWork): Pro
     'Remove it from the mirror to keep what is here.',
   )
 }
-
-const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))

@@ -1,5 +1,6 @@
 import { initProducerId } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
+import { isThere } from '../../client/metadata.js'
 import { MirrorError } from '../../mirror/errors.js'
 import type { ReplacedTopic, TopicSpec } from '../../mirror/state.js'
 import { logBounds } from '../log-bounds.js'
@@ -8,7 +9,7 @@ import { mustExist, put } from '../state-store.js'
 import { readTopicConfigs } from '../topic-settings.js'
 import { differencesOf } from './examine.js'
 import { isExamined, keepOld } from './keep-old.js'
-import { isThere, mustBeOnSource, type Replacement, replaceTopic, somethingElse } from './replace-topic.js'
+import { mustBeOnSource, type Replacement, replaceTopic, somethingElse } from './replace-topic.js'
 import { advance, begin, type Reseeding, type ReseedWork, sameReseed } from './reseed-state.js'
 
 export interface Reseeded {

@@ -1,6 +1,6 @@
+import { ascending } from '../../mirror/offsets.js'
 import { isControl, isTransactional } from '../../records/batch.js'
 import type { Batch } from '../../records/scan.js'
-import { ascending } from './offsets.js'
 
 /** One entry of a Fetch answer's index of aborted transactions. */
 export interface AbortedTransaction {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { failure, MirrorError } from '../../mirror/errors.js'
+import { least, most } from '../../mirror/offsets.js'
 import { type BothClusters, type PartitionBounds, readBounds } from './bounds.js'
 import type { Side } from './comparison.js'
 import { LogFeed, OutOfRangeError } from './log-feed.js'
 import type { LogReader } from './log-reader.js'
 import { LogView, type OffsetRange, type ViewOptions } from './log-view.js'
-import { least, most } from './offsets.js'
 import type { RecordCursor } from './record-cursor.js'
 
 export interface LogsContext {

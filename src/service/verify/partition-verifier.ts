@@ -1,8 +1,8 @@
+import { ascending, least } from '../../mirror/offsets.js'
 import type { PartitionStatus } from '../../mirror/state.js'
 import type { PartitionBounds } from './bounds.js'
 import { Comparison } from './comparison.js'
 import { LogView, type OffsetRange } from './log-view.js'
-import { ascending, least } from './offsets.js'
 import { type CompactionRule, type DifferenceBook, PartitionFindings } from './partition-findings.js'
 import { type LogsContext, type PartitionIdentity, PartitionLogs, SIDES } from './partition-logs.js'
 

@@ -1,6 +1,6 @@
+import { least, most } from '../../mirror/offsets.js'
 import type { PartitionBounds } from './bounds.js'
 import type { OffsetRange } from './log-view.js'
-import { least, most } from './offsets.js'
 import type { CompactionRule } from './partition-findings.js'
 import type { PartitionJob } from './partition-verifier.js'
 import { sampleOf } from './stretches.js'

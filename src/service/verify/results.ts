@@ -1,7 +1,7 @@
 import type { MirrorError } from '../../mirror/errors.js'
+import { most } from '../../mirror/offsets.js'
 import type { PartitionBounds } from './bounds.js'
 import type { ComparedPartition } from './log-starts.js'
-import { most } from './offsets.js'
 import type { PartitionVerifier } from './partition-verifier.js'
 import type { VerifiedPartition } from './types.js'
 

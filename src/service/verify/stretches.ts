@@ -1,5 +1,5 @@
+import { ascending } from '../../mirror/offsets.js'
 import type { OffsetRange } from './log-view.js'
-import { ascending } from './offsets.js'
 
 /** Offsets of one stretch of a sample. */
 export const STRETCH_OFFSETS = 1_000n

@@ -3,6 +3,7 @@ import type { Cluster, TopicMetadata } from '../../client/cluster.js'
 import { failure, MirrorError } from '../../mirror/errors.js'
 import { parsePattern } from '../../mirror/filters.js'
 import { isActive } from '../../mirror/fold.js'
+import { policiesIn } from '../../mirror/held.js'
 import type { PartitionStatus, TopicSpec } from '../../mirror/state.js'
 import { Errors, kafkaError } from '../../protocol/errors.js'
 import { NO_UUID } from '../../protocol/schema.js'
@@ -135,9 +136,8 @@ function pairOf(mirror: Mirror, topic: string, spec: TopicSpec, source: Found, d
 }
 
 function settingsOf(spec: TopicSpec, source: Found['configs'], destination: Found['configs']): TopicSettings {
-  const policy = (text: string | null | undefined) => (text ?? '').split(',').map((item) => item.trim())
-  const policies = { source: policy(source.get('cleanup.policy')), destination: policy(destination.get('cleanup.policy')) }
-  const held = policy(spec.held['cleanup.policy'])
+  const policies = { source: policiesIn(source.get('cleanup.policy')), destination: policiesIn(destination.get('cleanup.policy')) }
+  const held = policiesIn(spec.held['cleanup.policy'])
   const kept = (configs: Found['configs']) => Number(configs.get('delete.retention.ms') ?? 0)
   return {
     policies,

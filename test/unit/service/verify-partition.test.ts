@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { most } from '../../../src/service/verify/offsets.js'
+import { most } from '../../../src/mirror/offsets.js'
 import { DifferenceBook } from '../../../src/service/verify/partition-findings.js'
 import { type PartitionJob, PartitionVerifier } from '../../../src/service/verify/partition-verifier.js'
 import { sampleOf, seededRandom } from '../../../src/service/verify/stretches.js'
