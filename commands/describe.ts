@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import * as Flags from '@oclif/core/flags'
 import { type Admin, BaseCommand, type OutputFlags } from '../src/cli/base-command.js'
 import { errorLine } from '../src/cli/errors.js'
-import { commonFlags, connectionFlags, outputFlags } from '../src/cli/flags.js'
+import { commonFlags, connectionFlags, onlyTopicsFlag, outputFlags } from '../src/cli/flags.js'
 import { toJson } from '../src/cli/json.js'
 import { splitLists } from '../src/cli/lists.js'
 import { describeColumns, failedColumns, partitionJson, troubleLines } from '../src/cli/views.js'
@@ -26,12 +26,7 @@ export default class Describe extends BaseCommand {
   ]
   static override flags = {
     mirror: Flags.string({ multiple: true, multipleNonGreedy: true, helpValue: 'NAME', description: 'only these mirrors' }),
-    topic: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
-      helpValue: 'NAME',
-      description: 'only these topics: names, or regular expressions for the whole name',
-    }),
+    ...onlyTopicsFlag(),
     failed: Flags.boolean({ default: false, description: 'only FAILED partitions, with the reason and how often they were retried' }),
     all: Flags.boolean({ default: false, description: 'removed topics too' }),
     watch: Flags.string({ helpValue: '2s', description: 'show it again and again, this often (default 2s), until Ctrl-C' }),

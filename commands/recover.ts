@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { type Admin, BaseCommand } from '../src/cli/base-command.js'
 import { ItemsFailedError, wrongUse } from '../src/cli/errors.js'
-import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
+import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
 import { resultJson, succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
 import { canAsk } from '../src/cli/terminal.js'
@@ -31,12 +31,7 @@ export default class Recover extends BaseCommand {
   ]
   static override flags = {
     ...mirrorFlag,
-    topic: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
-      helpValue: 'NAME',
-      description: 'only these topics: names, or regular expressions for the whole name (default all)',
-    }),
+    ...onlyTopicsFlag(' (default all)'),
     partition: Flags.integer({ multiple: true, multipleNonGreedy: true, min: 0, description: 'only these partitions (default all)' }),
     'on-gap': Flags.option({ options: ['record'] as const })({
       description: 'record: go on without the offsets that the source no longer has',

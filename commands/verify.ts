@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../src/cli/base-command.js'
 import { ItemsFailedError, wrongUse } from '../src/cli/errors.js'
-import { commonFlags, connectionFlags, mirrorFlag, outputFlags } from '../src/cli/flags.js'
+import { commonFlags, connectionFlags, mirrorFlag, onlyTopicsFlag, outputFlags } from '../src/cli/flags.js'
 import { toJson } from '../src/cli/json.js'
 import { splitLists } from '../src/cli/lists.js'
 import { StatusLine } from '../src/cli/status-line.js'
@@ -29,13 +29,7 @@ export default class Verify extends BaseCommand {
   ]
   static override flags = {
     ...mirrorFlag,
-    topic: Flags.string({
-      multiple: true,
-      multipleNonGreedy: true,
-      helpValue: 'NAME',
-      description:
-        'only these topics: names, or regular expressions for the whole name; a removed topic is compared up to where it was left, if its name is given',
-    }),
+    ...onlyTopicsFlag('; a removed topic is compared up to where it was left, if its name is given'),
     from: Flags.string({ helpValue: 'OFFSET', description: 'the first offset to compare, in every partition' }),
     to: Flags.string({ helpValue: 'OFFSET', description: 'the offset to end before' }),
     sample: Flags.integer({

@@ -47,12 +47,18 @@ export const yesFlag = { yes: Flags.boolean({ default: false, char: 'y', descrip
 
 export const mirrorFlag = { mirror: Flags.string({ required: true, helpValue: 'NAME', description: 'name of the mirror' }) }
 
+/** Of a flag that takes several names, by commas or repetition. */
+const severalNames = { multiple: true, multipleNonGreedy: true, helpValue: 'NAME' } as const
+
 export const topicsFlag = {
   topic: Flags.string({
+    ...severalNames,
     required: true,
-    multiple: true,
-    multipleNonGreedy: true,
-    helpValue: 'NAME',
     description: 'topic, or a regular expression for the whole name; lists with commas, repeatable',
   }),
 }
+
+/** Narrows a verb that is about all topics of a mirror to some; `more` is added to the description. */
+export const onlyTopicsFlag = (more = '') => ({
+  topic: Flags.string({ ...severalNames, description: `only these topics: names, or regular expressions for the whole name${more}` }),
+})
