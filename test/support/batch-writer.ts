@@ -1,4 +1,4 @@
-import { castagnoli, oldCrc } from './batches.js'
+import { castagnoli, int16, int32, int64, oldCrc, uint32 } from './batches.js'
 import { CODEC_BITS, type Codec, pack } from './codecs.js'
 
 /** A record of a log, whatever format it is stored in. */
@@ -142,13 +142,3 @@ function oldMessage(magic: 0 | 1, offset: bigint, record: LogRecord, codec: numb
 }
 
 const oldSized = (bytes: Buffer | null): Buffer[] => (bytes === null ? [int32(-1)] : [int32(bytes.length), bytes])
-
-const number = (size: number, write: (b: Buffer) => void) => {
-  const bytes = Buffer.alloc(size)
-  write(bytes)
-  return bytes
-}
-const int16 = (v: number) => number(2, (b) => b.writeInt16BE(v))
-const int32 = (v: number) => number(4, (b) => b.writeInt32BE(v))
-const uint32 = (v: number) => number(4, (b) => b.writeUInt32BE(v))
-const int64 = (v: bigint) => number(8, (b) => b.writeBigInt64BE(v))

@@ -99,7 +99,7 @@ const number = (size: number, write: (b: Buffer) => void) => {
   write(bytes)
   return bytes
 }
-const int16 = (v: number) => number(2, (b) => b.writeInt16BE(v))
-const int32 = (v: number) => number(4, (b) => b.writeInt32BE(v))
-const uint32 = (v: number) => number(4, (b) => b.writeUInt32BE(v))
-const int64 = (v: bigint) => number(8, (b) => b.writeBigInt64BE(v))
+export const int16 = (v: number) => number(2, (b) => b.writeInt16BE(v))
+export const int32 = (v: number) => number(4, (b) => b.writeInt32BE(v))
+export const uint32 = (v: number) => number(4, (b) => b.writeUInt32BE(v))
+export const int64 = (v: bigint) => number(8, (b) => b.writeBigInt64BE(v))
