@@ -1,10 +1,9 @@
-import { gzipSync } from 'node:zlib'
-import { At } from './batch.js'
-import { type ProducerStamp, patchForAppend } from './patch.js'
+import { assembleBatch } from './assemble.js'
+import { compress } from './codecs.js'
+import type { ProducerStamp } from './patch.js'
 
 /** More records than this in one batch are slower per offset, not faster. */
 const MOST_RECORDS = 100_000
-const GZIP = 1
 
 /**
  * A gzip batch of `count` records with null key and value: the cheapest way to move a log end, 1.4 bytes an offset at full
@@ -15,18 +14,9 @@ const GZIP = 1
 export function buildFiller(count: number, stamp: ProducerStamp & { readonly timestamp: bigint }): Buffer {
   if (!Number.isInteger(count) || count < 1 || count > MOST_RECORDS)
     throw new RangeError(`a filler has 1 … ${MOST_RECORDS} records, not ${count}`)
-  const records = gzipSync(emptyRecords(count))
-  const batch = Buffer.alloc(At.records + records.length)
-  batch.writeInt32BE(batch.length - 12, At.batchLength)
-  batch.writeInt8(2, At.magic)
-  batch.writeInt16BE(GZIP, At.attributes)
-  batch.writeInt32BE(count - 1, At.lastOffsetDelta)
-  batch.writeBigInt64BE(stamp.timestamp, At.baseTimestamp)
-  batch.writeBigInt64BE(stamp.timestamp, At.maxTimestamp)
-  batch.writeInt32BE(count, At.count)
-  records.copy(batch, At.records)
-  patchForAppend(batch, stamp)
-  return batch
+  const { timestamp, ...producer } = stamp
+  const body = [compress('gzip', emptyRecords(count))]
+  return assembleBatch(body, { ...producer, compression: 'gzip', count, baseTimestamp: timestamp, maxTimestamp: timestamp })
 }
 
 /** How many records a filler may have to fit into a topic's `max.message.bytes`; at least 1. */

@@ -1,5 +1,6 @@
 import { At, BatchHeader, Bit, compressionOf, PREFIX_SIZE } from './batch.js'
 import { compress, decompress } from './codecs.js'
+import { writeVarint, zigzag } from './varint.js'
 
 /** Beyond it, appends cost next to nothing per batch. */
 export const MERGED_BYTES = 512 * 1024
@@ -167,20 +168,10 @@ class VarintReader {
   }
 }
 
-const zigzag = (value: number) => (value < 0 ? -value * 2 - 1 : value * 2)
-
 function varintSize(value: number): number {
   let size = 1
   for (let rest = zigzag(value); rest >= 128; rest /= 128) size++
   return size
-}
-
-function writeVarint(target: Buffer, start: number, value: number): number {
-  let at = start
-  let rest = zigzag(value)
-  for (; rest >= 128; rest = Math.floor(rest / 128)) target[at++] = (rest % 128) | 0x80
-  target[at++] = rest
-  return at
 }
 
 /** A call into native code costs as much as some dozen bytes. */

@@ -1,6 +1,6 @@
-import { At, type Compression, compressionAttribute, PREFIX_SIZE } from './batch.js'
+import { assembleBatch } from './assemble.js'
+import type { Compression } from './batch.js'
 import { compress } from './codecs.js'
-import { crc32c } from './crc.js'
 import type { OpenRecord } from './open-records.js'
 import { writeVarint, writeVarlong } from './varint.js'
 
@@ -53,21 +53,12 @@ function encode(records: readonly OpenRecord[], { compression, leaderEpoch }: Re
     at += content.copy(plain, at)
     if (timestamp > maxTimestamp) maxTimestamp = timestamp
   }
-  const body = compress(compression, plain.subarray(0, at))
-  const batch = Buffer.allocUnsafe(At.records + body.length)
-  batch.writeBigInt64BE(first.offset, At.baseOffset)
-  batch.writeInt32BE(batch.length - PREFIX_SIZE, At.batchLength)
-  batch.writeInt32BE(leaderEpoch, At.leaderEpoch)
-  batch.writeInt8(2, At.magic)
-  batch.writeInt16BE(compressionAttribute(compression), At.attributes)
-  batch.writeInt32BE(records.length - 1, At.lastOffsetDelta)
-  batch.writeBigInt64BE(first.timestamp, At.baseTimestamp)
-  batch.writeBigInt64BE(maxTimestamp, At.maxTimestamp)
-  batch.writeBigInt64BE(-1n, At.producerId)
-  batch.writeInt16BE(-1, At.producerEpoch)
-  batch.writeInt32BE(-1, At.baseSequence)
-  batch.writeInt32BE(records.length, At.count)
-  body.copy(batch, At.records)
-  batch.writeUInt32BE(crc32c(batch.subarray(At.attributes)), At.crc)
-  return batch
+  return assembleBatch([compress(compression, plain.subarray(0, at))], {
+    compression,
+    count: records.length,
+    baseTimestamp: first.timestamp,
+    maxTimestamp,
+    baseOffset: first.offset,
+    leaderEpoch,
+  })
 }

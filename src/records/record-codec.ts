@@ -1,5 +1,5 @@
-import { At, CorruptBatchError, PREFIX_SIZE } from './batch.js'
-import { crc32c } from './crc.js'
+import { assembleBatch } from './assemble.js'
+import { CorruptBatchError } from './batch.js'
 import { openRecords } from './open-records.js'
 import type { Batch } from './scan.js'
 import { RecordReader, varint } from './varint.js'
@@ -34,21 +34,8 @@ export interface BatchOptions {
 /** One uncompressed v2 batch, ready for Produce: base offset 0, inner offsets contiguous. `records` must not be empty. */
 export function encodeBatch(records: readonly NewRecord[], options: BatchOptions): Buffer {
   const body = records.map(encodeRecord)
-  const size = body.reduce<number>((sum, part) => sum + part.length, At.records)
-  const header = Buffer.alloc(At.records)
-  header.writeInt32BE(size - PREFIX_SIZE, At.batchLength)
-  header.writeInt32BE(-1, At.leaderEpoch)
-  header.writeInt8(2, At.magic)
-  header.writeInt32BE(records.length - 1, At.lastOffsetDelta)
-  header.writeBigInt64BE(options.timestamp, At.baseTimestamp)
-  header.writeBigInt64BE(options.timestamp, At.maxTimestamp)
-  header.writeBigInt64BE(options.producerId ?? -1n, At.producerId)
-  header.writeInt16BE(options.producerEpoch ?? -1, At.producerEpoch)
-  header.writeInt32BE(options.baseSequence ?? -1, At.baseSequence)
-  header.writeInt32BE(records.length, At.count)
-  const batch = Buffer.concat([header, ...body], size)
-  batch.writeUInt32BE(crc32c(batch.subarray(At.attributes)), At.crc)
-  return batch
+  const { timestamp, ...producer } = options
+  return assembleBatch(body, { ...producer, compression: 'none', count: records.length, baseTimestamp: timestamp, maxTimestamp: timestamp })
 }
 
 function encodeRecord(record: NewRecord, offsetDelta: number): Buffer {

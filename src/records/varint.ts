@@ -54,18 +54,21 @@ export class RecordReader {
   }
 }
 
+/** Bytes of the largest int64. */
+const LONGEST = 10
+
+/** What a number is written as: small negative ones stay small. */
+export const zigzag = (value: number): number => (value < 0 ? -value * 2 - 1 : value * 2)
+
 /** The zigzag varint of a whole number that fits a double exactly. */
 export function varint(value: number): Buffer {
-  const out: number[] = []
-  let rest = value < 0 ? -value * 2 - 1 : value * 2
-  for (; rest >= 128; rest = Math.floor(rest / 128)) out.push((rest % 128) + 128)
-  out.push(rest)
-  return Buffer.from(out)
+  const bytes = Buffer.allocUnsafe(LONGEST)
+  return bytes.subarray(0, writeVarint(bytes, 0, value))
 }
 
 /** Writes the zigzag varint of a whole number that fits a double exactly; returns its end. */
 export function writeVarint(target: Buffer, start: number, value: number): number {
-  return writeUnsigned(target, start, value < 0 ? -value * 2 - 1 : value * 2)
+  return writeUnsigned(target, start, zigzag(value))
 }
 
 /** Writes the zigzag varint of any int64; returns its end. */
@@ -79,7 +82,8 @@ export function writeVarlong(target: Buffer, start: number, value: bigint): numb
 const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER)
 
 function writeUnsigned(target: Buffer, start: number, value: number): number {
-  let [at, rest] = [start, value]
+  let at = start
+  let rest = value
   for (; rest >= 128; rest = Math.floor(rest / 128)) target[at++] = (rest % 128) | 0x80
   target[at++] = rest
   return at
