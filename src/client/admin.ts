@@ -1,9 +1,13 @@
 /** Administrative requests over a {@link Cluster}, one function each; outcomes of many items are `Result`s in their order. */
+export * from './admin-acls.js'
 export * from './admin-configs.js'
+export * from './admin-groups.js'
 export * from './admin-partitions.js'
 export * from './admin-producers.js'
 export * from './admin-quotas.js'
+export * from './admin-share-groups.js'
 export * from './admin-topics.js'
 export * from './admin-transactions.js'
+export { findCoordinators, type GroupAt } from './by-coordinator.js'
 export type { TopicPartition } from './by-leader.js'
 export * from './result.js'
