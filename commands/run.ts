@@ -4,6 +4,7 @@ import { InterruptedError } from '../src/cli/errors.js'
 import { commonFlags, connectionFlags } from '../src/cli/flags.js'
 import { splitLists } from '../src/cli/lists.js'
 import { whenAborted } from '../src/cli/terminal.js'
+import { parseAllowedConfig } from '../src/client/allowed-config.js'
 import type { RunnerSnapshot } from '../src/engine/events.js'
 import type { Runner } from '../src/engine/runner.js'
 import { checkName } from '../src/mirror/names.js'
@@ -26,6 +27,13 @@ export default class Run extends BaseCommand {
   static override flags = {
     mirror: Flags.string({ multiple: true, multipleNonGreedy: true, helpValue: 'NAME', description: 'only these mirrors (default all)' }),
     http: Flags.string({ helpValue: 'HOST:PORT', description: 'serve /livez, /readyz and /metrics, without authentication' }),
+    'allow-config': Flags.string({
+      multiple: true,
+      multipleNonGreedy: true,
+      helpValue: 'PROVIDER:WHAT,…',
+      description:
+        'references to config providers in settings of mirrors that may be resolved: env:NAME, env:PREFIX*, file:/folder, directory:/folder (default none)',
+    }),
     'log-level': Flags.option({ options: ['debug', 'info', 'warn', 'error'] as const, default: 'info' })({
       description: 'what to log',
       helpGroup: 'OUTPUT',
@@ -42,6 +50,7 @@ export default class Run extends BaseCommand {
     const { flags } = await this.parse(Run)
     const mirrors = splitLists(flags.mirror)
     for (const mirror of mirrors) checkName('mirror', mirror)
+    const allowedConfig = parseAllowedConfig(splitLists(flags['allow-config']))
     const properties = await this.connection(flags)
     const observe = await import('../src/observe/index.js')
     const address = flags.http === undefined ? undefined : observe.parseListenAddress(flags.http)
@@ -55,7 +64,10 @@ export default class Run extends BaseCommand {
     try {
       const { signal } = this.terminal
       const stop = whenAborted(signal)
-      runner = await Promise.race([this.startRunner({ properties, mirrors: mirrors.length > 0 ? mirrors : undefined }), stop])
+      runner = await Promise.race([
+        this.startRunner({ properties, mirrors: mirrors.length > 0 ? mirrors : undefined, allowedConfig }),
+        stop,
+      ])
       if (!runner) throw new InterruptedError()
       log.info(`runner started, serving ${mirrors.length > 0 ? `mirrors ${mirrors.join(', ')}` : 'all mirrors'}`)
       await stop

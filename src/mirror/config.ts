@@ -1,7 +1,7 @@
 import { CONFIG_DEFINITIONS, isMirrorConfigKey, type MirrorConfigKey } from './config-definitions.js'
 import { usageError } from './errors.js'
 import { splitList } from './filters.js'
-import { isReference } from './secrets.js'
+import { checkReferences } from './secrets.js'
 
 /** What to do when the source no longer has what was to be copied next. */
 export type OnGap = 'fail' | 'record'
@@ -31,13 +31,7 @@ export interface MirrorConfig {
 export function checkConfigs(entries: Iterable<readonly [string, string]>): void {
   for (const [key, value] of entries) {
     checkKey(key)
-    if (isReference(value)) {
-      throw usageError(
-        'INVALID_CONFIG',
-        `the value of ${key} refers to a config provider, which is not supported yet`,
-        'Give the value itself; it is stored as given and never printed.',
-      )
-    }
+    checkReferences(key, value)
     if (!isMirrorConfigKey(key)) continue
     const definition = CONFIG_DEFINITIONS[key]
     if (definition.check(value.trim())) continue

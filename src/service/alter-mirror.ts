@@ -3,7 +3,7 @@ import { MirrorError, usageError } from '../mirror/errors.js'
 import { entriesOf, type ServiceContext } from './context.js'
 import { settingWarnings, unknownKeyWarnings } from './create-mirror.js'
 import { about, sourceOf, toMirrorError } from './failures.js'
-import { checkedClusterId, openSource } from './source-connection.js'
+import { checkedClusterId, checkSource, openSource } from './source-connection.js'
 import { erase, type Mirror, mustExist, put } from './state-store.js'
 import type { AlterMirrorChanges, AlterMirrorOptions, AlterMirrorResult } from './types.js'
 
@@ -63,10 +63,15 @@ function applied({ name, configs }: Mirror, { set, deleted }: Change): ReadonlyM
  */
 async function tryOut(mirror: Mirror, configs: ReadonlyMap<string, string>, options: AlterMirrorOptions): Promise<string[]> {
   const { name } = mirror
+  if (!clientKeysDiffer(mirror.configs, configs)) return []
+  const isNews = (key: string) => !mirror.configs.has(key)
+  if (options.offline) {
+    const unknown = await about(sourceOf(name), undefined, async () => checkSource({ mirror: name, configs }))
+    return unknownKeyWarnings(unknown.filter(isNews))
+  }
   const opened = await about(sourceOf(name), undefined, async () => openSource({ mirror: name, configs }))
-  const warnings = unknownKeyWarnings(opened.unknownKeys.filter((key) => !mirror.configs.has(key)))
+  const warnings = unknownKeyWarnings(opened.unknownKeys.filter(isNews))
   try {
-    if (options.offline || !clientKeysDiffer(mirror.configs, configs)) return warnings
     await checkedClusterId(opened.cluster, name, mirror.spec.sourceClusterId)
     return warnings
   } catch (cause) {

@@ -1,4 +1,5 @@
 import type { Cluster } from '../client/cluster.js'
+import { hasReference } from '../client/config-references.js'
 import { checkConfigs, mirrorConfigOf } from '../mirror/config.js'
 import { NOT_IN_FORCE } from '../mirror/config-definitions.js'
 import { failure, MirrorError, usageError } from '../mirror/errors.js'
@@ -11,7 +12,7 @@ import { STATE_TOPIC } from '../mirror/state-topic.js'
 import { entriesOf, type ServiceContext } from './context.js'
 import { about, DESTINATION, sourceOf } from './failures.js'
 import { type MissingRight, missingCreateRight, missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
-import { openSource } from './source-connection.js'
+import { checkSource, openSource } from './source-connection.js'
 import { put } from './state-store.js'
 import type { CreateMirrorOptions, CreateMirrorResult, TextMap } from './types.js'
 
@@ -28,14 +29,12 @@ export async function createMirror(
   if (!configs.get('bootstrap.servers')?.trim()) {
     throw usageError('INVALID_CONFIG', `mirror ${name} needs bootstrap.servers`, 'It names brokers of the source, like localhost:9092.')
   }
-  const { cluster: source, unknownKeys } = await about(sourceOf(name), undefined, async () => openSource({ mirror: name, configs }))
+  const { source, unknownKeys } = await about(sourceOf(name), undefined, async () => opened(name, configs, options))
   try {
     refuseExisting(await stateIfReadable(context), name)
-    const sourceClusterId = options.offline
-      ? undefined
-      : await about(sourceOf(name), undefined, () => otherClusterId(context, source, name))
+    const sourceClusterId = source && (await about(sourceOf(name), undefined, () => otherClusterId(context, source, name)))
     refuseMissingRights([
-      ...(options.offline ? [] : await about(sourceOf(name), undefined, () => sourceRights(source, configs))),
+      ...(source === undefined ? [] : await about(sourceOf(name), undefined, () => sourceRights(source, configs))),
       ...(await about(DESTINATION, undefined, () => destinationRights(context.destination))),
     ])
     const warnings = [...unknownKeyWarnings(unknownKeys), ...settingWarnings(configs)]
@@ -43,8 +42,14 @@ export async function createMirror(
     else await write(context, name, configs, sourceClusterId)
     return { mirror: name, sourceClusterId, warnings }
   } finally {
-    await source.close()
+    await source?.close()
   }
+}
+
+function opened(mirror: string, configs: ReadonlyMap<string, string>, { offline }: CreateMirrorOptions) {
+  if (offline) return { source: undefined, unknownKeys: checkSource({ mirror, configs }) }
+  const { cluster, unknownKeys } = openSource({ mirror, configs })
+  return { source: cluster, unknownKeys }
 }
 
 async function write(
@@ -134,7 +139,7 @@ function notInForceWarnings(configs: ReadonlyMap<string, string>): string[] {
 }
 
 function secretWarnings(configs: ReadonlyMap<string, string>): string[] {
-  const secrets = [...configs.keys()].filter(isSecret)
+  const secrets = [...configs].filter(([key, value]) => isSecret(key) && !hasReference(value)).map(([key]) => key)
   if (secrets.length === 0) return []
   return [`${secrets.join(', ')} ${secrets.length === 1 ? 'is' : 'are'} stored in clear: whoever may read topic ${STATE_TOPIC} can see it`]
 }

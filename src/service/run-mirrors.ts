@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import type { AllowedConfig } from '../client/allowed-config.js'
 import { Cluster } from '../client/cluster.js'
 import { clientConfigOf } from '../client/config.js'
 import { publish } from '../engine/events.js'
@@ -6,7 +7,7 @@ import { Runner } from '../engine/runner.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
 import { DEFAULT_SESSION_TIMEOUT_MS, RUNNER_GROUP, STATE_TOPIC } from '../mirror/state-topic.js'
 import { missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
-import { withSource } from './source-connection.js'
+import { openSource, withSource } from './source-connection.js'
 import { type Mirror, mustExist, StateStore } from './state-store.js'
 
 export interface RunMirrorsOptions {
@@ -14,7 +15,11 @@ export interface RunMirrorsOptions {
   readonly properties: ReadonlyMap<string, string>
   /** Mirrors to serve; default all. All runners of a destination should be given the same. */
   readonly mirrors?: readonly string[] | undefined
+  /** References to config providers in mirrors' settings that may be resolved; default none. */
+  readonly allowedConfig?: AllowedConfig | undefined
 }
+
+const NOTHING: AllowedConfig = { env: [], file: [], directory: [] }
 
 const HEARTBEATS_PER_SESSION = 3
 
@@ -24,7 +29,7 @@ const HEARTBEATS_PER_SESSION = 3
  * missing, listing every one; what is missing on a source is told as a warning, since other mirrors can go on.
  */
 export async function runMirrors(options: RunMirrorsOptions): Promise<Runner> {
-  const { properties } = options
+  const { properties, allowedConfig: allowed = NOTHING } = options
   const owner = `${hostname()}-${process.pid}`
   const destination = new Cluster(clientConfigOf(properties, { clientId: `kafka-mirrors-${owner}` }).config)
   try {
@@ -35,7 +40,7 @@ export async function runMirrors(options: RunMirrorsOptions): Promise<Runner> {
     const served = state.mirrors().filter(({ name }) => options.mirrors?.includes(name) ?? true)
     await checkDestination(destination, served)
     // Reaching many sources may take long, and copying need not wait for it.
-    void warnOfSources(served)
+    void warnOfSources(served, allowed)
     const sessionTimeoutMs = Number(properties.get('session.timeout.ms') ?? DEFAULT_SESSION_TIMEOUT_MS)
     const runner = new Runner({
       destination,
@@ -45,7 +50,7 @@ export async function runMirrors(options: RunMirrorsOptions): Promise<Runner> {
       sessionTimeoutMs,
       heartbeatIntervalMs: Number(properties.get('heartbeat.interval.ms') ?? Math.floor(sessionTimeoutMs / HEARTBEATS_PER_SESSION)),
       mirrors: options.mirrors,
-      openSource: (mirror, source) => new Cluster(clientConfigOf(source, { clientId: `kafka-mirrors-${mirror}` }).config),
+      openSource: (mirror, configs) => openSource({ mirror, configs, allowed, clientId: `kafka-mirrors-${mirror}` }).cluster,
     })
     await runner.start()
     return runner
@@ -62,10 +67,10 @@ async function checkDestination(destination: Cluster, served: ReturnType<MirrorS
   refuseMissingRights(await missingDestinationRights(destination, { topics, stateTopics: [STATE_TOPIC] }))
 }
 
-async function warnOfSources(served: ReturnType<MirrorState['mirrors']>): Promise<void> {
+async function warnOfSources(served: ReturnType<MirrorState['mirrors']>, allowed: AllowedConfig): Promise<void> {
   for (const mirror of served) {
     try {
-      const missing = await withSource({ mirror: mirror.name, configs: mirror.configs }, (source) =>
+      const missing = await withSource({ mirror: mirror.name, configs: mirror.configs, allowed }, (source) =>
         missingSourceRights(source, { topics: topicsOf(mirror), groups: [] }),
       )
       refuseMissingRights(missing)

@@ -34,10 +34,11 @@ test('copies until it is told to stop, then drains; logs are JSON when nobody lo
     publish({ level: 'warn', event: 'x', message: 'from the engine', mirror: 'a' })
     setImmediate(() => controller.abort('SIGTERM'))
   })
-  const outcome = await runVerb(FakeRun, ['--mirror', 'a,b'], { signal: controller.signal })
+  const outcome = await runVerb(FakeRun, ['--mirror', 'a,b', '--allow-config', 'env:A_*,file:/etc/mirrors/'], { signal: controller.signal })
   expect(outcome).toMatchObject({ stdout: '', exitCode: 0 })
   expect(events).toEqual(['start', 'drain'])
-  expect(seen).toEqual([{ properties: new Map([['bootstrap.servers', ':9094']]), mirrors: ['a', 'b'] }])
+  const allowedConfig = { env: ['A_*'], file: ['/etc/mirrors'], directory: [] }
+  expect(seen).toEqual([{ properties: new Map([['bootstrap.servers', ':9094']]), mirrors: ['a', 'b'], allowedConfig }])
   expect(linesOf(outcome.stderr).map(({ level, msg }) => [level, msg])).toEqual([
     ['warn', 'from the engine'],
     ['info', 'runner started, serving mirrors a, b'],
@@ -74,6 +75,9 @@ test('Ctrl-C while it is still starting leaves at once', async () => {
 test.each([
   [['--mirror', 'a/b'], "mirror name 'a/b' is not allowed"],
   [['--http', '9640'], "'9640' is not an address to listen on"],
+  [['--allow-config', 'vault:x'], "--allow-config: 'vault:x' is not provider:what"],
+  [['--allow-config', 'file:secrets'], "--allow-config: 'secrets' is not an absolute path"],
+  [['--allow-config', 'env:*_PASSWORD'], "--allow-config: '*_PASSWORD' is not a name with at most a * at its end"],
   [['--log-level', 'all'], 'expected --log-level=all to be one of: debug, info, warn, error'],
 ])('%j is wrong use and starts nothing', async (words, message) => {
   const { FakeRun, events } = fakeRun(() => {})
