@@ -1,5 +1,16 @@
 import { ShapeError } from './json.js'
-import type { MirrorSpec, PartitionStatus, RecoveryWish, RemovalResult, StateKind, StateValues, TopicSpec } from './state.js'
+import type {
+  AclRecord,
+  MirrorSpec,
+  PartitionStatus,
+  RecoveryWish,
+  RemovalResult,
+  StateKind,
+  StateValues,
+  SyncLoopName,
+  SyncStatus,
+  TopicSpec,
+} from './state.js'
 import { decodeValue } from './state.js'
 import { parseKey, type StateKey } from './state-keys.js'
 import type { ThrottledReplica } from './throttles.js'
@@ -15,18 +26,21 @@ export interface MirrorEntry {
   readonly name: string
   readonly spec: MirrorSpec | undefined
   readonly configs: ReadonlyMap<string, string>
-  readonly patterns: ReadonlySet<string>
   readonly topics: ReadonlyMap<string, TopicSpec>
   readonly results: ReadonlyMap<string, RemovalResult>
   /** topic → partition → status */
   readonly statuses: ReadonlyMap<string, ReadonlyMap<number, PartitionStatus>>
   /** topic → partition → what an operator wishes for it */
   readonly recoveries: ReadonlyMap<string, ReadonlyMap<number, RecoveryWish>>
+  /** What became of the last round of each slow loop that has run. */
+  readonly syncs: ReadonlyMap<SyncLoopName, SyncStatus>
+  /** Access rules the mirror created, withholds or guards with, by their binding. */
+  readonly acls: ReadonlyMap<string, AclRecord>
 }
 
 /**
  * What the records of the state topic amount to. Records of different keys may be folded in any order; of one key the
- * later one wins, save that a status of a lower owner epoch than the known one is a zombie's and ignored.
+ * later one wins, save that a status (of a partition or a loop) of a lower owner epoch than the known one is a zombie's and ignored.
  */
 export class MirrorState {
   private readonly entries = new Map<string, MutableEntry>()
@@ -109,9 +123,6 @@ export class MirrorState {
         return true
       case 'config':
         return put(this.entry(key.mirror).configs, key.key, decoded('config')?.value)
-      case 'pattern':
-        this.entry(key.mirror).patterns[value === null ? 'delete' : 'add'](key.pattern)
-        return true
       case 'topic':
         return put(this.entry(key.mirror).topics, key.topic, decoded('topic'))
       case 'result':
@@ -124,6 +135,10 @@ export class MirrorState {
         return this.applyStatus(key, decoded('status'))
       case 'recovery':
         return putInner(this.entry(key.mirror).recoveries, key.topic, key.partition, decoded('recovery'))
+      case 'sync':
+        return this.applySync(key, decoded('sync'))
+      case 'acl':
+        return put(this.entry(key.mirror).acls, key.binding, decoded('acl'))
     }
   }
 
@@ -135,6 +150,13 @@ export class MirrorState {
     return true
   }
 
+  private applySync(key: StateKey & { kind: 'sync' }, status: SyncStatus | undefined): boolean {
+    const { syncs } = this.entry(key.mirror)
+    const known = syncs.get(key.loop)
+    if (status !== undefined && known !== undefined && status.ownerEpoch < known.ownerEpoch) return false
+    return put(syncs, key.loop, status)
+  }
+
   private entry(name: string): MutableEntry {
     const known = this.entries.get(name)
     if (known !== undefined) return known
@@ -142,11 +164,12 @@ export class MirrorState {
       name,
       spec: undefined,
       configs: new Map(),
-      patterns: new Set(),
       topics: new Map(),
       results: new Map(),
       statuses: new Map(),
       recoveries: new Map(),
+      syncs: new Map(),
+      acls: new Map(),
     }
     this.entries.set(name, entry)
     return entry
@@ -157,11 +180,12 @@ interface MutableEntry {
   readonly name: string
   spec: MirrorSpec | undefined
   readonly configs: Map<string, string>
-  readonly patterns: Set<string>
   readonly topics: Map<string, TopicSpec>
   readonly results: Map<string, RemovalResult>
   readonly statuses: Map<string, Map<number, PartitionStatus>>
   readonly recoveries: Map<string, Map<number, RecoveryWish>>
+  readonly syncs: Map<SyncLoopName, SyncStatus>
+  readonly acls: Map<string, AclRecord>
 }
 
 /** A topic that belongs to its mirror; it no longer does once it was removed. */

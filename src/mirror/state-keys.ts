@@ -1,17 +1,21 @@
+import { type SyncLoopName, syncLoopOf } from './state.js'
+
 /**
- * Keys of the state topic, as text. Names hold no '/', patterns and setting names come last.
- * Spec keys are written by operators only, `status` by runners only, `result` by whoever finishes a removal.
+ * Keys of the state topic, as text. Names hold no '/'; setting names and access rules, which may, come last.
+ * `status` and `sync` are written by their owners, on their shards; all others under the lock of the spec partition.
  */
 export type StateKey =
   | { readonly kind: 'mirror'; readonly mirror: string }
   | { readonly kind: 'config'; readonly mirror: string; readonly key: string }
   | { readonly kind: 'topic'; readonly mirror: string; readonly topic: string }
-  | { readonly kind: 'pattern'; readonly mirror: string; readonly pattern: string }
   | { readonly kind: 'throttle/broker'; readonly broker: number }
   | { readonly kind: 'throttle/topic'; readonly topic: string }
   | { readonly kind: 'status'; readonly mirror: string; readonly topic: string; readonly partition: number }
   | { readonly kind: 'result'; readonly mirror: string; readonly topic: string }
   | { readonly kind: 'recovery'; readonly mirror: string; readonly topic: string; readonly partition: number }
+  | { readonly kind: 'sync'; readonly mirror: string; readonly loop: SyncLoopName }
+  /** `binding`: JSON array of resource type, pattern type, resource name, principal, host, operation, permission, as Kafka names them. */
+  | { readonly kind: 'acl'; readonly mirror: string; readonly binding: string }
 
 export function formatKey(key: StateKey): string {
   switch (key.kind) {
@@ -19,8 +23,10 @@ export function formatKey(key: StateKey): string {
       return `mirror/${key.mirror}`
     case 'config':
       return `config/${key.mirror}/${key.key}`
-    case 'pattern':
-      return `pattern/${key.mirror}/${key.pattern}`
+    case 'sync':
+      return `sync/${key.mirror}/${key.loop}`
+    case 'acl':
+      return `acl/${key.mirror}/${key.binding}`
     case 'topic':
     case 'result':
       return `${key.kind}/${key.mirror}/${key.topic}`
@@ -44,7 +50,11 @@ export function parseKey(text: string): StateKey | undefined {
   if (kind === 'throttle' && first === 'topic' && rest !== '') return { kind: 'throttle/topic', topic: rest }
   if (rest === '') return undefined
   if (kind === 'config') return { kind, mirror: first, key: rest }
-  if (kind === 'pattern') return { kind, mirror: first, pattern: rest }
+  if (kind === 'acl') return { kind, mirror: first, binding: rest }
+  if (kind === 'sync') {
+    const loop = syncLoopOf(rest)
+    return loop && { kind, mirror: first, loop }
+  }
   if ((kind === 'topic' || kind === 'result') && others.length === 1) return { kind, mirror: first, topic: rest }
   if ((kind === 'status' || kind === 'recovery') && others.length === 2 && /^\d+$/.test(others[1]!)) {
     return { kind, mirror: first, topic: others[0]!, partition: Number(others[1]) }

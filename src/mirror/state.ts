@@ -29,10 +29,6 @@ export interface ConfigSpec {
   readonly value: string
 }
 
-export interface PatternSpec {
-  readonly addedAt: number
-}
-
 /** The producer id that copies one partition, whoever owns it. */
 export interface PartitionProducer {
   readonly id: bigint
@@ -131,6 +127,11 @@ export interface PartitionStatus {
   readonly lostRanges: readonly { readonly from: bigint; readonly to: bigint }[]
   /** Log end at which the owner let go, once STOPPED. */
   readonly stoppedAt?: bigint | undefined
+  /**
+   * The source's high watermark as the owner last saw it, put down when it stops being told (the source out of reach, copying
+   * stopped), and when that was. It is for whoever has to know what a lost source had beyond; copying goes by the logs alone.
+   */
+  readonly sourceEnd?: { readonly offset: bigint; readonly at: number } | undefined
   /** The owner copies no more, but what it or an earlier owner sent may still land: whoever removes the topic has to fence it. */
   readonly needsFence?: boolean | undefined
   /** The owner is gone, and nothing of its own was under way any more. */
@@ -144,16 +145,58 @@ export interface RemovalResult {
   readonly partitions: readonly { readonly partition: number; readonly logEndOffset: bigint }[]
 }
 
+const SYNC_LOOPS = ['discovery', 'topics', 'configs', 'groups', 'acls'] as const
+/** The slow loops of a mirror, which run on the owner of its shard. */
+export type SyncLoopName = (typeof SYNC_LOOPS)[number]
+
+/** One thing that a loop could not bring about, such as a topic or a group; the others are not held up by it. */
+export interface SyncProblem {
+  readonly item: string
+  readonly message: string
+}
+
+/** What became of the last round of one loop. */
+export interface SyncStatus {
+  readonly ownerEpoch: number
+  /** Client id of the runner. */
+  readonly owner: string
+  /** End of the last round, milliseconds since the epoch. */
+  readonly at: number
+  /** False if the round as a whole failed; `error` says why. Problems with single items leave it true. */
+  readonly ok: boolean
+  /** End of the last round that did not fail. */
+  readonly lastSuccess?: number | undefined
+  readonly error?: string | undefined
+  /** Changes made on the destination in the last round. */
+  readonly changes: number
+  /** At most {@link MAX_SYNC_PROBLEMS}. */
+  readonly problems: readonly SyncProblem[]
+  /** How many problems there are beyond those. */
+  readonly more: number
+  /** What is as it should be and worth knowing, such as that a side has no authorizer. */
+  readonly notes: readonly string[]
+}
+
+export const MAX_SYNC_PROBLEMS = 100
+
+/** An access rule the mirror has to do with: `created` there by it, `withheld` until failover, or its own read-only `guard`. */
+export interface AclRecord {
+  readonly what: 'created' | 'withheld' | 'guard'
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
 export interface StateValues {
   readonly mirror: MirrorSpec
   readonly config: ConfigSpec
   readonly topic: TopicSpec
-  readonly pattern: PatternSpec
   readonly 'throttle/broker': BrokerThrottle
   readonly 'throttle/topic': TopicThrottle
   readonly status: PartitionStatus
   readonly result: RemovalResult
   readonly recovery: RecoveryWish
+  readonly sync: SyncStatus
+  readonly acl: AclRecord
 }
 
 export type StateKind = keyof StateValues
@@ -182,7 +225,6 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
     createdAt: numberOf(json.createdAt, 'createdAt'),
   }),
   config: (json) => ({ value: textOf(json.value, 'value') }),
-  pattern: (json) => ({ addedAt: numberOf(json.addedAt, 'addedAt') }),
   topic: (json) => ({
     desired: choiceOf(json.desired, 'desired', DESIRED),
     sourceTopicId: textOf(json.sourceTopicId, 'sourceTopicId'),
@@ -232,6 +274,10 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
       return { from: int64Of(range.from, `${field}.from`), to: int64Of(range.to, `${field}.to`) }
     }),
     stoppedAt: optionally(json.stoppedAt, 'stoppedAt', int64Of),
+    sourceEnd: optionally(json.sourceEnd, 'sourceEnd', (item, field) => {
+      const end = objectOf(item, field)
+      return { offset: int64Of(end.offset, `${field}.offset`), at: numberOf(end.at, `${field}.at`) }
+    }),
     needsFence: optionally(json.needsFence, 'needsFence', booleanOf),
     letGo: optionally(json.letGo, 'letGo', booleanOf),
   }),
@@ -251,7 +297,26 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
     const wish = { addedAt: numberOf(json.addedAt, 'addedAt'), at: numberOf(json.at, 'at') }
     return action === 'retry' ? { ...wish, action } : { ...wish, action, from: int64Of(json.from, 'from'), to: int64Of(json.to, 'to') }
   },
+  sync: (json) => ({
+    ownerEpoch: numberOf(json.ownerEpoch, 'ownerEpoch'),
+    owner: textOf(json.owner, 'owner'),
+    at: numberOf(json.at, 'at'),
+    ok: booleanOf(json.ok, 'ok'),
+    lastSuccess: optionally(json.lastSuccess, 'lastSuccess', numberOf),
+    error: optionally(json.error, 'error', textOf),
+    changes: numberOf(json.changes, 'changes'),
+    problems: arrayOf(json.problems, 'problems', (item, field) => {
+      const problem = objectOf(item, field)
+      return { item: textOf(problem.item, `${field}.item`), message: textOf(problem.message, `${field}.message`) }
+    }),
+    more: numberOf(json.more, 'more'),
+    notes: arrayOf(json.notes, 'notes', textOf),
+  }),
+  acl: (json) => ({ what: choiceOf(json.what, 'what', ['created', 'withheld', 'guard']), at: numberOf(json.at, 'at') }),
 }
+
+/** A loop's name as a key has it, or undefined. */
+export const syncLoopOf = (name: string): SyncLoopName | undefined => SYNC_LOOPS.find((loop) => loop === name)
 
 function producerOf(item: unknown, field: string): PartitionProducer {
   const producer = objectOf(item, field)

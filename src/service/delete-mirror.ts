@@ -37,7 +37,7 @@ async function eraseSpec({ store }: ServiceContext, name: string): Promise<void>
       ...[...mirror.topics.keys()].map((topic) => erase({ kind: 'topic', mirror: name, topic })),
       ...[...mirror.recoveries.keys()].flatMap((topic) => eraseRecoveries(mirror, topic)),
       ...[...mirror.results.keys()].map((topic) => erase({ kind: 'result', mirror: name, topic })),
-      ...[...mirror.patterns].map((pattern) => erase({ kind: 'pattern', mirror: name, pattern })),
+      ...[...mirror.acls.keys()].map((binding) => erase({ kind: 'acl', mirror: name, binding })),
       ...[...mirror.configs.keys()].map((key) => erase({ kind: 'config', mirror: name, key })),
       erase({ kind: 'mirror', mirror: name }),
     ]

@@ -1,32 +1,24 @@
 import { createTopics } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
-import { KeyedLog, type KeyedRecord } from '../client/keyed-log.js'
+import { KeyedLog } from '../client/keyed-log.js'
 import { isLed } from '../client/metadata.js'
-import { failure, MirrorError } from '../mirror/errors.js'
-import { type MirrorEntry, MirrorState } from '../mirror/fold.js'
+import { failure } from '../mirror/errors.js'
+import { about, DESTINATION, isMissingRight, toMirrorError } from '../mirror/failures.js'
+import { MirrorState } from '../mirror/fold.js'
 import { SHARDS } from '../mirror/shards.js'
-import { encodeValue, type MirrorSpec, type StateKind, type StateValues } from '../mirror/state.js'
-import { formatKey, type StateKey } from '../mirror/state-keys.js'
+import { type Decision, readable, type SpecStore } from '../mirror/spec-store.js'
 import { SPEC_PARTITION, STATE_TOPIC } from '../mirror/state-topic.js'
 import { Errors, KafkaError, kafkaError } from '../protocol/errors.js'
-import { about, DESTINATION, isMissingRight, toMirrorError } from './failures.js'
+
+export { type Decision, erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 
 const CONFLICT_ATTEMPTS = 10
 const MAX_REPLICATION_FACTOR = 3
 const CREATED_WITHIN_MS = 30_000
 const MAX_BATCH_BYTES = 16 << 20
 
-/** What to write, and what to tell the caller once it is written. */
-export interface Decision<T> {
-  readonly records: readonly KeyedRecord[]
-  readonly result: T
-}
-
-/** An existing mirror. */
-export type Mirror = MirrorEntry & { readonly spec: MirrorSpec }
-
 /** The state topic as commands use it: read it all, or change it only if nobody else changed it meanwhile. */
-export class StateStore {
+export class StateStore implements SpecStore {
   readonly log: KeyedLog
   private lastUpdate: Promise<unknown> = Promise.resolve()
 
@@ -36,7 +28,7 @@ export class StateStore {
 
   /** Everything there is; empty while the state topic does not exist. Throws MirrorError. */
   async read(): Promise<MirrorState> {
-    return readable(MirrorState.of((await this.talk(() => this.log.load())) ?? []))
+    return readable(MirrorState.of((await this.talk(() => this.log.load())) ?? []), STATE_TOPIC)
   }
 
   /**
@@ -53,7 +45,7 @@ export class StateStore {
   private async updateNow<T>(decide: (state: MirrorState) => Decision<T>): Promise<T> {
     for (let attempt = 0; attempt < CONFLICT_ATTEMPTS; attempt++) {
       const snapshot = await this.talk(() => this.log.snapshot(SPEC_PARTITION))
-      const { records, result } = decide(readable(MirrorState.of(snapshot?.records ?? [])))
+      const { records, result } = decide(readable(MirrorState.of(snapshot?.records ?? []), STATE_TOPIC))
       if (records.length === 0) return result
       if (snapshot === undefined) throw failure('STATE_UNREADABLE', `topic ${STATE_TOPIC} has disappeared from the destination`)
       if (await this.talk(() => this.log.compareAndAppend(snapshot, records))) return result
@@ -116,27 +108,3 @@ export class StateStore {
 const RIGHTS = `Grant READ, WRITE and DESCRIBE on topic ${STATE_TOPIC}.`
 
 const isExisting = (error: Error) => error instanceof KafkaError && error.code === Errors.TOPIC_ALREADY_EXISTS
-
-function readable(state: MirrorState): MirrorState {
-  const [problem] = state.problems
-  if (problem === undefined) return state
-  throw failure('STATE_UNREADABLE', `record ${problem[0]} of topic ${STATE_TOPIC} cannot be read: ${problem[1]}`)
-}
-
-/** A record that sets a key. */
-export function put<K extends StateKind>(key: StateKey & { kind: K }, value: StateValues[K]): KeyedRecord {
-  return { key: formatKey(key), value: encodeValue<K>(key.kind, value) }
-}
-
-/** A record that removes a key. */
-export const erase = (key: StateKey): KeyedRecord => ({ key: formatKey(key), value: null })
-
-/** The mirror, or MirrorError UNKNOWN_MIRROR. */
-export function mustExist(state: MirrorState, name: string): Mirror {
-  const mirror = state.mirror(name)
-  if (mirror !== undefined) return mirror
-  const known = state.mirrors().map((entry) => entry.name)
-  throw new MirrorError('UNKNOWN_MIRROR', `there is no mirror ${name}`, {
-    advice: known.length === 0 ? 'There are no mirrors yet; create one first.' : `Mirrors: ${known.slice(0, 20).join(', ')}.`,
-  })
-}

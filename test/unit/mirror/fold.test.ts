@@ -141,10 +141,11 @@ describe('values', () => {
 })
 
 describe('keys', () => {
-  it('survive the round trip, also patterns with slashes', () => {
-    const keys = [...records.slice(0, -1).map(({ key }) => key), 'pattern/m/a/b.*']
+  it('survive the round trip, also rules with slashes', () => {
+    const rule = 'acl/m/["TRANSACTIONAL_ID","LITERAL","a/b","User:CN=x","*","WRITE","ALLOW"]'
+    const keys = [...records.slice(0, -1).map(({ key }) => key), rule, 'sync/m/groups']
     for (const key of keys) expect(formatKey(parseKey(key)!)).toBe(key)
-    for (const key of ['', 'mirror', 'mirror/', 'topic/m', 'status/m/t/x', 'throttle/broker/x', 'topic/m/a/b'])
+    for (const key of ['', 'mirror', 'mirror/', 'topic/m', 'status/m/t/x', 'throttle/broker/x', 'topic/m/a/b', 'sync/m/x'])
       expect(parseKey(key)).toBeUndefined()
   })
 })
