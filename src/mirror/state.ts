@@ -182,6 +182,8 @@ export const MAX_SYNC_PROBLEMS = 100
 /** An access rule the mirror has to do with: `created` there by it, `withheld` until failover, or its own read-only `guard`. */
 export interface AclRecord {
   readonly what: 'created' | 'withheld' | 'guard'
+  /** Binding of the source's rule that is withheld and that this one, created, gives as much of as may be had before failover. */
+  readonly standsFor?: string | undefined
   /** Milliseconds since the epoch. */
   readonly at: number
 }
@@ -312,7 +314,11 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
     more: numberOf(json.more, 'more'),
     notes: arrayOf(json.notes, 'notes', textOf),
   }),
-  acl: (json) => ({ what: choiceOf(json.what, 'what', ['created', 'withheld', 'guard']), at: numberOf(json.at, 'at') }),
+  acl: (json) => ({
+    what: choiceOf(json.what, 'what', ['created', 'withheld', 'guard']),
+    standsFor: optionally(json.standsFor, 'standsFor', textOf),
+    at: numberOf(json.at, 'at'),
+  }),
 }
 
 /** A loop's name as a key has it, or undefined. */
