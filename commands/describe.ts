@@ -5,6 +5,7 @@ import { errorLine } from '../src/cli/errors.js'
 import { commonFlags, connectionFlags, onlyTopicsFlag, outputFlags } from '../src/cli/flags.js'
 import { toJson } from '../src/cli/json.js'
 import { splitLists } from '../src/cli/lists.js'
+import { mirrorJson, problemLines, remarkColumns, remarkRows, syncColumns, syncRows } from '../src/cli/metadata-views.js'
 import { describeColumns, failedColumns, partitionJson, troubleLines } from '../src/cli/views.js'
 import { parseDuration } from '../src/mirror/durations.js'
 import type { DescribeMirrorsOptions, DescribeMirrorsResult } from '../src/service/types.js'
@@ -15,7 +16,7 @@ export default class Describe extends BaseCommand {
   static override optionalValues = { watch: '2s' }
   static override summary = 'Show every partition of the mirrors: offsets on both sides, lag and state.'
   static override description =
-    "SOURCE-OFFSET is the source's high watermark, DESTINATION-OFFSET the destination's log end, both read now; LAG is the difference, so an open transaction on the source shows as lag. An offset that nobody knows is a dash. -o wide adds the source's last stable offset, the owning runner, how gaps are filled, the settings held back until failover, and what keeps a partition from progressing."
+    "SOURCE-OFFSET is the source's high watermark, DESTINATION-OFFSET the destination's log end, both read now; LAG is the difference, so an open transaction on the source shows as lag. An offset that nobody knows is a dash. -o wide adds the source's last stable offset, the owning runner, how gaps are filled, the settings held back until failover, and what keeps a partition from progressing; below, how the syncs of topics, settings, groups and access rules fare, and which topics are guarded against writes by a DENY rule and which are only watched."
   static override examples = [
     { description: 'Everything', command: '<%= config.bin %> describe --bootstrap-server :9094' },
     {
@@ -85,9 +86,19 @@ export default class Describe extends BaseCommand {
     flags: OutputFlags & { failed: boolean },
     compact = false,
   ): Promise<void> {
-    if (this.wantsJson(flags)) this.print(toJson({ mirrors, partitions: partitions.map(partitionJson) }, compact))
+    if (this.wantsJson(flags)) this.print(toJson({ mirrors: mirrors.map(mirrorJson), partitions: partitions.map(partitionJson) }, compact))
     else await this.printTable(flags.failed ? failedColumns : describeColumns, partitions, flags)
+    if (!flags.failed && flags.output === 'wide' && !flags.json) await this.showMetadata(mirrors, flags)
     this.warnings(warnings)
-    if (!flags.failed && flags.output === 'table') for (const line of troubleLines(partitions)) this.tell(`kafka-mirrors: ${line}`)
+    if (flags.failed || flags.output !== 'table') return
+    for (const line of [...troubleLines(partitions), ...problemLines(mirrors)]) this.tell(`kafka-mirrors: ${line}`)
+  }
+
+  /** Tables of their own below that of the partitions, an empty line before each; none where there is nothing to tell. */
+  private async showMetadata(mirrors: DescribeMirrorsResult['mirrors'], flags: OutputFlags): Promise<void> {
+    const syncs = syncRows(mirrors)
+    const remarks = remarkRows(mirrors)
+    if (syncs.length > 0) this.print(`\n${await this.tableText(syncColumns, syncs, flags)}`)
+    if (remarks.length > 0) this.print(`\n${await this.tableText(remarkColumns, remarks, flags)}`)
   }
 }

@@ -30,7 +30,7 @@ const COLOURS: Readonly<Record<PartitionState, Colour>> = {
   FAILED: 'red',
 }
 
-const isoTime = (milliseconds: number | undefined) => (milliseconds === undefined ? undefined : new Date(milliseconds).toISOString())
+export const isoTime = (milliseconds: number | undefined) => (milliseconds === undefined ? undefined : new Date(milliseconds).toISOString())
 
 const rangeText = (range: { readonly from: bigint; readonly to: bigint } | undefined) => range && `${range.from}-${range.to}`
 

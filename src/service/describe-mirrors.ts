@@ -10,6 +10,7 @@ import type { PartitionStatus, TopicSpec } from '../mirror/state.js'
 import { type ServiceContext, within } from './context.js'
 import { DESTINATION, toMirrorError } from './failures.js'
 import { listingOf } from './list-mirrors.js'
+import { failedSyncs, metadataOf } from './metadata-view.js'
 import { liveRunners } from './runners.js'
 import { checkedClusterId, withSource } from './source-connection.js'
 import { type Mirror, mustExist } from './state-store.js'
@@ -67,10 +68,11 @@ export async function describeMirrors(
     warnIfNobodyRuns(context.destination, shown, timeoutMs, warnings),
   ])
   const bySource = new Map(mirrors.map((mirror, i) => [mirror.name, sources[i]!]))
-  warnings.push(...unfinishedReseeds(mirrors))
+  const metadata = new Map(mirrors.map((mirror) => [mirror, metadataOf(mirror)]))
+  warnings.push(...unfinishedReseeds(mirrors), ...[...metadata].flatMap(([{ name }, known]) => failedSyncs(name, known)))
   const partitions = shown.map((one) => rowOf(one, destination, bySource.get(one.mirror.name)!))
   return {
-    mirrors: mirrors.map((mirror) => ({ ...listingOf(mirror), configs: withoutSecrets(mirror.configs) })),
+    mirrors: mirrors.map((mirror) => ({ ...listingOf(mirror), configs: withoutSecrets(mirror.configs), ...metadata.get(mirror)! })),
     partitions: options.failed ? partitions.filter((row) => row.state === 'FAILED') : partitions,
     warnings,
   }

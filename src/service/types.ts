@@ -2,6 +2,7 @@ import type { OpenTransaction } from '../engine/open-transactions.js'
 import type { MirrorError } from '../mirror/errors.js'
 import type { PartitionState } from '../mirror/partition-states.js'
 import type { ThrottledReplica } from '../mirror/throttles.js'
+import type { MirrorMetadata } from './metadata-view.js'
 
 export type * from './verify/types.js'
 export type { OpenTransaction, PartitionState, ThrottledReplica }
@@ -188,11 +189,13 @@ export interface MirrorPartition {
   readonly lostRanges: readonly { readonly from: bigint; readonly to: bigint }[]
   /** How many offsets those are. */
   readonly lostOffsets: bigint
+export type { MirrorMetadata, ReadOnlyTopics, SyncState } from './metadata-view.js'
+
   /** The transaction on the source for whose end the partition waits: all below its first offset is copied. */
   readonly openTransaction: OpenTransaction | undefined
 }
 
-export interface MirrorDescription extends MirrorListing {
+export interface MirrorDescription extends MirrorListing, MirrorMetadata {
   /** As set, secrets replaced by `[hidden]`. */
   readonly configs: Readonly<Record<string, string>>
 }

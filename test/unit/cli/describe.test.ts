@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import Describe from '../../../commands/describe.js'
-import type { MirrorPartition } from '../../../src/service/types.js'
+import type { MirrorDescription, MirrorPartition, SyncState } from '../../../src/service/types.js'
 import { runVerb } from '../../support/cli.js'
 
 const partition = (topic: string, number: number, offsets: Partial<MirrorPartition> = {}): MirrorPartition => ({
@@ -105,6 +105,77 @@ describe('describe', () => {
     expect((await runVerb(Describe, [], { admin: rows, screen: true })).stdout).toContain(green)
     expect((await runVerb(Describe, ['--no-color'], { admin: rows, screen: true })).stdout).not.toContain(green)
     expect((await runVerb(Describe, [], { admin: rows, screen: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(green)
+  })
+})
+
+describe('the metadata of a mirror', () => {
+  const sync = (loop: SyncState['loop'], fields: Partial<SyncState> = {}): SyncState => ({
+    loop,
+    ok: true,
+    at: 2_000,
+    lastSuccess: 2_000,
+    error: undefined,
+    changes: 0,
+    problems: [],
+    moreProblems: 0,
+    notes: [],
+    owner: 'runner-1',
+    ...fields,
+  })
+  const mirror: MirrorDescription = {
+    mirror: 'my-mirror',
+    topics: 3,
+    sourceBootstrap: ':9092',
+    sourceClusterId: 'x',
+    configs: {},
+    syncs: [
+      sync('discovery', { ok: false, lastSuccess: undefined, error: 'the source is away' }),
+      sync('configs', { changes: 2, problems: [{ item: 'bar', message: 'retention.ms is refused' }], moreProblems: 4 }),
+      sync('acls', { notes: ['the source has no authorizer'] }),
+    ],
+    readOnly: { guarded: ['bar', 'foo'], watched: ['baz'] },
+    withheldRights: ['ALLOW WRITE on topic bar for User:alice'],
+  }
+  const described = { describeMirrors: async () => ({ mirrors: [mirror], partitions: [partition('bar', 0)], warnings: ['w'] }) }
+
+  test('leaves the columns of the KIP as they are; what could not be synced is told on stderr', async () => {
+    const { stdout, stderr } = await runVerb(Describe, [], { admin: described })
+    expect(cells(stdout)).toHaveLength(3)
+    expect(stderr).toBe(
+      'kafka-mirrors: warning: w\nkafka-mirrors: mirror my-mirror: configs: bar: retention.ms is refused (and 4 more: -o wide, --json)\n',
+    )
+  })
+
+  test('is shown below the partitions by -o wide', async () => {
+    const { stdout, stderr } = await runVerb(Describe, ['-o', 'wide'], { admin: described })
+    const [partitions, syncs, remarks, ...more] = stdout.split('\n\n')
+    expect(more).toEqual([])
+    expect(cells(partitions!)).toHaveLength(2)
+    expect(syncs!.split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
+      'MIRROR SYNC RESULT LAST-SUCCESS LAST-ROUND CHANGES PROBLEMS OWNER ERROR',
+      'my-mirror discovery failed - 1970-01-01T00:00:02.000Z 0 0 runner-1 the source is away',
+      'my-mirror configs problems 1970-01-01T00:00:02.000Z 1970-01-01T00:00:02.000Z 2 5 runner-1 -',
+      'my-mirror acls ok 1970-01-01T00:00:02.000Z 1970-01-01T00:00:02.000Z 0 0 runner-1 -',
+    ])
+    expect(remarks!.split('\n').map((line) => line.replace(/ +/g, ' '))).toEqual([
+      'MIRROR ABOUT WHAT TEXT',
+      'my-mirror configs problem bar: retention.ms is refused',
+      'my-mirror configs problem and 4 more',
+      'my-mirror acls note the source has no authorizer',
+      'my-mirror read-only guarded [bar, foo]',
+      'my-mirror read-only watched [baz]',
+      'my-mirror rights withheld ALLOW WRITE on topic bar for User:alice',
+      '',
+    ])
+    expect(stderr).toBe('kafka-mirrors: warning: w\n')
+  })
+
+  test('is not in the way of --failed, and is in the JSON', async () => {
+    expect((await runVerb(Describe, ['--failed', '-o', 'wide'], { admin: described })).stdout.split('\n')).toHaveLength(3)
+    const { stdout } = await runVerb(Describe, ['--json'], { admin: described })
+    const [shown] = JSON.parse(stdout).mirrors
+    expect(shown.syncs[0]).toMatchObject({ loop: 'discovery', ok: false, lastSuccess: null, at: '1970-01-01T00:00:02.000Z' })
+    expect(shown.readOnly).toEqual(mirror.readOnly)
   })
 })
 

@@ -142,7 +142,40 @@ const admin = {
   alterMirror: async () => ({ mirror: 'm', changed: ['a'], warnings: [] }),
   listMirrors: async () => ({ mirrors: [listing], warnings: [] }),
   describeMirrors: async () => ({
-    mirrors: [{ ...listing, configs: { 'bootstrap.servers': ':9092' } }],
+    mirrors: [
+      {
+        ...listing,
+        configs: { 'bootstrap.servers': ':9092' },
+        syncs: [
+          {
+            loop: 'configs',
+            ok: false,
+            at: 1,
+            lastSuccess: undefined,
+            error: 'e',
+            changes: 2,
+            problems: [{ item: 'a', message: 'no' }],
+            moreProblems: 1,
+            notes: ['n'],
+            owner: 'o',
+          },
+          {
+            loop: 'acls',
+            ok: true,
+            at: 1,
+            lastSuccess: 1,
+            error: undefined,
+            changes: 0,
+            problems: [],
+            moreProblems: 0,
+            notes: [],
+            owner: 'o',
+          },
+        ],
+        readOnly: { guarded: ['a'], watched: ['b'] },
+        withheldRights: ['ALLOW WRITE on topic a for User:x'],
+      },
+    ],
     partitions: [
       {
         mirror: 'm',
