@@ -1,0 +1,59 @@
+import type { Cluster } from '../../client/cluster.js'
+import { isThere, type TopicMetadata } from '../../client/metadata.js'
+import type { MirrorEntry } from '../../mirror/fold.js'
+import type { SyncProblem, TopicSpec } from '../../mirror/state.js'
+import { NO_UUID } from '../../protocol/index.js'
+
+/** What a mirror knows a topic by on both sides. */
+export interface PinnedTopic {
+  readonly sourceTopicId: string
+  /** The one it was added with, and the one its owner last aligned with: the same unless it was rebuilt empty. */
+  readonly destinationTopicIds: ReadonlySet<string>
+}
+
+/** What the mirror knows these topics by; those it has not are left out. */
+export function pinnedTopics(entry: MirrorEntry, topics: Iterable<string>): Map<string, PinnedTopic> {
+  const pinned = new Map<string, PinnedTopic>()
+  for (const topic of topics) {
+    const spec = entry.topics.get(topic)
+    if (spec === undefined) continue
+    const aligned = [...(entry.statuses.get(topic)?.values() ?? [])].filter(({ addedAt }) => addedAt === spec.addedAt)
+    const destinationTopicIds = new Set([spec.destinationTopicId, ...aligned.map((status) => status.destinationTopicId)])
+    pinned.set(topic, { sourceTopicId: spec.sourceTopicId, destinationTopicIds })
+  }
+  return pinned
+}
+
+/** Whether groups follow the source in this topic: not once it is on its way out, nor while it is copied again. */
+export const isSynced = (spec: TopicSpec | undefined): boolean =>
+  spec !== undefined && spec.reseed === undefined && (spec.desired === 'MIRRORING' || spec.desired === 'PAUSED')
+
+/**
+ * Those of the topics that still are what they were: positions in a topic that was made again under the same name say
+ * nothing about the copy of the old one. One that is missing on a side is left out without a word.
+ *
+ * @throws ConnectionError
+ */
+export async function unchangedTopics(
+  source: Cluster,
+  destination: Cluster,
+  pinned: ReadonlyMap<string, PinnedTopic>,
+): Promise<{ readonly topics: ReadonlySet<string>; readonly problems: readonly SyncProblem[] }> {
+  const names = [...pinned.keys()]
+  if (names.length === 0) return { topics: new Set(), problems: [] }
+  const [there, here] = await Promise.all([source.topics(names), destination.topics(names)])
+  const topics = new Set<string>()
+  const problems: SyncProblem[] = []
+  for (const [topic, { sourceTopicId, destinationTopicIds }] of pinned) {
+    const [from, to] = [there.get(topic), here.get(topic)]
+    if (!isThere(from) || !isThere(to)) continue
+    const remade = !isOneOf(from, new Set([sourceTopicId])) ? 'source' : !isOneOf(to, destinationTopicIds) ? 'destination' : undefined
+    if (remade === undefined) topics.add(topic)
+    else problems.push({ item: topic, message: `positions in it wait, since the ${remade} topic was deleted and made again` })
+  }
+  return { topics, problems }
+}
+
+/** Brokers before 2.8 have no topic ids. */
+const isOneOf = ({ topicId }: TopicMetadata, known: ReadonlySet<string>): boolean =>
+  topicId === NO_UUID || known.has(NO_UUID) || known.has(topicId)
