@@ -1,6 +1,20 @@
 import { accessOf, type ClusterAccess } from './kafka-log.js'
 import type { KafkaWorker } from './kafka-worker.js'
 
+/** Names as in Kafka's tools: TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID; READ, WRITE, DESCRIBE, ALTER_CONFIGS … */
+export interface Acl {
+  readonly resourceType: string
+  readonly resource: string
+  /** Default: LITERAL. */
+  readonly patternType?: 'LITERAL' | 'PREFIXED'
+  readonly operation: string
+  readonly principal: string
+  /** Default: *. */
+  readonly host?: string
+  /** Default: ALLOW. */
+  readonly permission?: 'ALLOW' | 'DENY'
+}
+
 /** Topics, groups and rights of one cluster through Kafka's own admin client. */
 export class KafkaAdmin {
   readonly #worker: KafkaWorker
@@ -93,16 +107,18 @@ export class KafkaAdmin {
     return Object.fromEntries(Object.entries(result).map(([partition, offset]) => [partition, BigInt(offset)]))
   }
 
-  /** Names as in Kafka's tools: TOPIC, GROUP, CLUSTER, TRANSACTIONAL_ID; READ, WRITE, DESCRIBE, ALTER_CONFIGS … */
-  async addAcl(acl: {
-    resourceType: string
-    resource: string
-    patternType?: 'LITERAL' | 'PREFIXED'
-    operation: string
-    principal: string
-    permission?: 'ALLOW' | 'DENY'
-  }): Promise<void> {
+  async addAcl(acl: Acl): Promise<void> {
     await this.#worker.request('addAcl', { ...this.#cluster, ...acl })
+  }
+
+  async removeAcl(acl: Acl): Promise<void> {
+    const { removed } = await this.#worker.request<{ removed: number }>('removeAcl', { ...this.#cluster, ...acl })
+    if (removed !== 1) throw new Error(`${removed} rules were removed where one was to be`)
+  }
+
+  /** All rules, sorted, as `ALLOW READ TOPIC LITERAL orders User:alice *`. */
+  async acls(): Promise<string[]> {
+    return this.#worker.request('acls', { ...this.#cluster })
   }
 
   async setScram(user: string, mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512', password: string): Promise<void> {

@@ -250,7 +250,7 @@ final class Topics {
         });
     }
 
-    /** Request: resourceType, resource, patternType, operation, principal, permission (ALLOW unless told). */
+    /** Request: resourceType, resource, patternType, operation, principal, host (* unless told), permission (ALLOW unless told). */
     static Object addAcl(JsonNode request, Worker.Answer answer) throws Exception {
         return with(request, admin -> {
             ResourcePattern pattern = new ResourcePattern(
@@ -258,7 +258,7 @@ final class Topics {
                     request.get("resource").asText(),
                     PatternType.fromString(request.path("patternType").asText("LITERAL")));
             AccessControlEntry entry = new AccessControlEntry(
-                    request.get("principal").asText(), "*",
+                    request.get("principal").asText(), request.path("host").asText("*"),
                     AclOperation.fromString(request.get("operation").asText()),
                     AclPermissionType.fromString(request.path("permission").asText("ALLOW")));
             admin.createAcls(List.of(new AclBinding(pattern, entry))).all().get();
