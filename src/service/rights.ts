@@ -1,30 +1,17 @@
 import { createTopics, initProducerId } from '../client/admin.js'
+import {
+  authorizedOnCluster,
+  authorizedOnGroup,
+  authorizedOnTopics,
+  isAuthorized,
+  type Operation,
+} from '../client/authorized-operations.js'
 import type { Cluster } from '../client/cluster.js'
 import { failure } from '../mirror/errors.js'
 import { RUNNER_GROUP } from '../mirror/state-topic.js'
 import { TRANSACTIONAL_ID_PREFIX } from '../mirror/transactional-id.js'
-import { DescribeCluster } from '../protocol/api/describe-cluster.js'
-import { DescribeGroups } from '../protocol/api/describe-groups.js'
-import { Metadata } from '../protocol/api/metadata.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
 import { isMissingRight } from './failures.js'
-
-/** Kafka's AclOperation numbers; brokers answer with one bit for each. Without an authorizer every bit is set. */
-const OPERATIONS = {
-  READ: 3,
-  WRITE: 4,
-  CREATE: 5,
-  DELETE: 6,
-  ALTER: 7,
-  DESCRIBE: 8,
-  CLUSTER_ACTION: 9,
-  DESCRIBE_CONFIGS: 10,
-  ALTER_CONFIGS: 11,
-} as const
-type Operation = keyof typeof OPERATIONS
-
-/** The answer of a broker too old to tell (before 2.3): nothing can be said. */
-const NOT_TOLD = -2147483648
 
 export interface MissingRight {
   readonly side: 'source' | 'destination'
@@ -33,9 +20,6 @@ export interface MissingRight {
   /** `topic t`, `group g`, `the cluster`. */
   readonly resource: string
 }
-
-/** From version 6 on a group that does not exist yet is an error, without its rights. */
-const TELLING = { maxVersion: 5 }
 
 const SOURCE_TOPIC: readonly Operation[] = ['READ', 'DESCRIBE', 'DESCRIBE_CONFIGS']
 const DESTINATION_TOPIC: readonly Operation[] = ['READ', 'WRITE', 'DELETE', 'DESCRIBE', 'DESCRIBE_CONFIGS', 'ALTER_CONFIGS']
@@ -54,13 +38,16 @@ export async function missingSourceRights(
   return found.flat().map((right) => ({ side: 'source', ...right }))
 }
 
-/** Rights the destination must grant a runner: `topics` are those that exist and are mirrored. Throws ConnectionError. */
+/**
+ * Rights the destination must grant a runner: `topics` are those that exist and are mirrored. `acls` says that somebody asked
+ * for rules to be copied; where that is only the default, doing without is no reason to refuse. Throws ConnectionError.
+ */
 export async function missingDestinationRights(
   destination: Cluster,
-  wanted: { readonly topics: readonly string[]; readonly stateTopics: readonly string[] },
+  wanted: { readonly topics: readonly string[]; readonly stateTopics: readonly string[]; readonly acls?: boolean },
 ): Promise<MissingRight[]> {
   const found = await Promise.all([
-    clusterRights(destination, [['DESCRIBE']]),
+    clusterRights(destination, wanted.acls ? [['DESCRIBE'], ['ALTER']] : [['DESCRIBE']]),
     fillRights(destination),
     topicRights(destination, wanted.topics, DESTINATION_TOPIC),
     topicRights(destination, wanted.stateTopics, STATE_TOPIC_OPERATIONS),
@@ -105,10 +92,9 @@ type Right = Omit<MissingRight, 'side'>
 
 /** Each entry of `alternatives` needs one of its operations. */
 async function clusterRights(cluster: Cluster, alternatives: readonly (readonly Operation[])[]): Promise<Right[]> {
-  const answer = await cluster.any(DescribeCluster, { includeClusterAuthorizedOperations: true })
-  const bits = answer.errorCode === Errors.CLUSTER_AUTHORIZATION_FAILED ? 0 : answer.clusterAuthorizedOperations
+  const bits = await authorizedOnCluster(cluster)
   return alternatives
-    .filter((operations) => !operations.some((operation) => granted(bits, operation)))
+    .filter((operations) => !operations.some((operation) => isAuthorized(bits, operation)))
     .map((operations) => ({ operation: operations.join(' or '), resource: 'the cluster' }))
 }
 
@@ -130,35 +116,15 @@ async function fillRights(destination: Cluster): Promise<Right[]> {
 }
 
 async function topicRights(cluster: Cluster, topics: readonly string[], operations: readonly Operation[]): Promise<Right[]> {
-  if (topics.length === 0) return []
-  const answer = await cluster.any(Metadata, { topics: topics.map((name) => ({ name })), includeTopicAuthorizedOperations: true })
-  return answer.topics.flatMap(({ name, errorCode, topicAuthorizedOperations }) => {
-    // A topic that does not exist grants nothing, and needs nothing yet.
-    if (errorCode === Errors.UNKNOWN_TOPIC_OR_PARTITION) return []
-    const bits = errorCode === Errors.TOPIC_AUTHORIZATION_FAILED ? 0 : topicAuthorizedOperations
-    return lacking(bits, operations, `topic ${name}`)
-  })
+  const authorized = await authorizedOnTopics(cluster, topics)
+  // A topic that does not exist grants nothing, and needs nothing yet.
+  return [...authorized].flatMap(([name, bits]) => lacking(bits, operations, `topic ${name}`))
 }
 
 async function groupRights(cluster: Cluster, groups: readonly string[], operations: readonly Operation[]): Promise<Right[]> {
-  const answers = await Promise.all(
-    groups.map((group) =>
-      cluster
-        .coordinator('group', group, DescribeGroups, { groups: [group], includeAuthorizedOperations: true }, TELLING)
-        .catch((error) => {
-          if (error?.code === Errors.GROUP_AUTHORIZATION_FAILED) return undefined
-          throw error
-        }),
-    ),
-  )
-  return answers.flatMap((answer, i) => {
-    const group = answer?.groups[0]
-    const refused = group === undefined || group.errorCode === Errors.GROUP_AUTHORIZATION_FAILED
-    return lacking(refused ? 0 : group.authorizedOperations, operations, `group ${groups[i]}`)
-  })
+  const authorized = await Promise.all(groups.map((group) => authorizedOnGroup(cluster, group)))
+  return authorized.flatMap((bits, i) => lacking(bits, operations, `group ${groups[i]}`))
 }
 
 const lacking = (bits: number, operations: readonly Operation[], resource: string): Right[] =>
-  operations.filter((operation) => !granted(bits, operation)).map((operation) => ({ operation, resource }))
-
-const granted = (bits: number, operation: Operation): boolean => bits === NOT_TOLD || (bits & (1 << OPERATIONS[operation])) !== 0
+  operations.filter((operation) => !isAuthorized(bits, operation)).map((operation) => ({ operation, resource }))
