@@ -1,11 +1,16 @@
+import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../src/cli/base-command.js'
 import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
-import { resultJson, succeeded } from '../src/cli/item-results.js'
+import { succeeded } from '../src/cli/item-results.js'
+import { lossColumns, lossRows, removalJson } from '../src/cli/removal-views.js'
 import { canAsk } from '../src/cli/terminal.js'
-import { lossColumns, lossRows } from '../src/cli/views.js'
+import { parseDuration } from '../src/mirror/durations.js'
 
 export default class Delete extends BaseCommand {
+  static override optionalValues = { wait: '30s' }
   static override summary = 'Delete a mirror: all its topics are removed as remove does, then the mirror itself. Data stays.'
+  static override description =
+    'Works with the source gone and with no runner. A topic that cannot be removed keeps the mirror; run delete again to finish.'
   static override examples = [
     {
       description: 'What would be lost, partition by partition',
@@ -16,23 +21,35 @@ export default class Delete extends BaseCommand {
       command: '<%= config.bin %> delete --bootstrap-server :9094 --mirror my-mirror --yes',
     },
   ]
-  static override flags = { ...mirrorFlag, ...yesFlag, ...dryRunFlag, ...connectionFlags, ...outputFlags, ...commonFlags }
+  static override flags = {
+    ...mirrorFlag,
+    wait: Flags.string({
+      helpValue: '30s',
+      description: "wait this long for the runner's word before fencing (without the flag: its session timeout and 5s)",
+    }),
+    ...yesFlag,
+    ...dryRunFlag,
+    ...connectionFlags,
+    ...outputFlags,
+    ...commonFlags,
+  }
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Delete)
     const dryRun = flags['dry-run']
+    const confirmationTimeoutMs = flags.wait === undefined ? undefined : parseDuration(flags.wait, '--wait')
     const admin = await this.admin(flags)
     if (!dryRun && !flags.yes && canAsk(this.terminal)) {
       const plan = succeeded((await admin.deleteMirror(flags.mirror, { dryRun: true })).topics)
       if (plan.length > 0) this.tell(await this.tableText(lossColumns, plan.flatMap(lossRows), {}))
       await this.ask(`Delete mirror ${flags.mirror} and make its ${plan.length} topic(s) writable?`, flags)
     }
-    const { warnings, topics, ...result } = await admin.deleteMirror(flags.mirror, { dryRun })
+    const { warnings, topics, ...result } = await admin.deleteMirror(flags.mirror, { dryRun, confirmationTimeoutMs })
     this.warnings(warnings)
     if (dryRun && !this.wantsJson(flags)) await this.printTable(lossColumns, succeeded(topics).flatMap(lossRows), flags)
     else {
       const sentence = result.deleted ? `Deleted mirror ${flags.mirror}` : undefined
-      this.printResult(flags, sentence, { ...result, dryRun, topics: resultJson(topics) })
+      this.printResult(flags, sentence, { ...result, dryRun, topics: removalJson(topics) })
     }
     this.failIfAnyFailed(topics)
   }

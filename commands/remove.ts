@@ -1,18 +1,22 @@
 import * as Flags from '@oclif/core/flags'
-import { BaseCommand } from '../src/cli/base-command.js'
-import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, outputFlags, topicsFlag, yesFlag } from '../src/cli/flags.js'
-import { resultJson, succeeded } from '../src/cli/item-results.js'
+import { type Admin, BaseCommand } from '../src/cli/base-command.js'
+import { wrongUse } from '../src/cli/errors.js'
+import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
+import { succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
+import { drainLine, lossColumns, lossRows, removalJson } from '../src/cli/removal-views.js'
+import { StatusLine } from '../src/cli/status-line.js'
 import { canAsk } from '../src/cli/terminal.js'
-import { bracketed, lossColumns, lossRows } from '../src/cli/views.js'
+import { bracketed } from '../src/cli/views.js'
 import { parseDuration } from '../src/mirror/durations.js'
+import type { RemoveTopicsFromMirrorOptions, RemoveTopicsFromMirrorResult } from '../src/service/types.js'
 
 export default class Remove extends BaseCommand {
   static override aliases = ['stop']
-  static override optionalValues = { wait: '30s' }
+  static override optionalValues = { wait: '30s', drain: '5m' }
   static override summary = 'Remove topics from a mirror: failover. Copying stops and they become writable here.'
   static override description =
-    'Works with the source gone and with no runner. A living runner drains what it has read and confirms; without its word the command fences late writers itself. The other topics of the mirror go on. The data stays. Also called stop.'
+    'Works with the source gone and with no runner. A living runner drains what it has read and confirms; without its word the command fences late writers itself. Then groups get their last positions, withheld rights and real settings are given back, and topics are writable. The other topics of the mirror go on; without --topic all its topics are removed. The data stays. It may be interrupted and run again. With --drain, for a planned move, it first waits until the writers of the source have stopped and everything they wrote is here, and changes nothing if that takes too long. Also called stop.'
   static override examples = [
     {
       description: 'What would be lost, partition by partition',
@@ -22,10 +26,18 @@ export default class Remove extends BaseCommand {
       description: 'Fail over every topic of the shop',
       command: "<%= config.bin %> remove --bootstrap-server :9094 --mirror my-mirror --topic 'shop\\..*' --yes",
     },
+    {
+      description: 'Move all topics as planned, once their writers have stopped, and lose nothing',
+      command: '<%= config.bin %> remove --bootstrap-server :9094 --mirror my-mirror --drain=10m --yes',
+    },
   ]
   static override flags = {
     ...mirrorFlag,
-    ...topicsFlag,
+    ...onlyTopicsFlag(' (default all; without a terminal that wants --yes)'),
+    drain: Flags.string({
+      helpValue: '5m',
+      description: 'first wait, at most this long (default 5m), until writers have stopped and everything they wrote is here',
+    }),
     wait: Flags.string({
       helpValue: '30s',
       description: "wait this long for the runner's word before fencing (without the flag: its session timeout and 5s)",
@@ -41,8 +53,15 @@ export default class Remove extends BaseCommand {
     const { flags } = await this.parse(Remove)
     const { mirror } = flags
     const confirmationTimeoutMs = flags.wait === undefined ? undefined : parseDuration(flags.wait, '--wait')
-    const names = splitLists(flags.topic)
+    const drainMs = flags.drain === undefined ? undefined : parseDuration(flags.drain, '--drain')
+    const named = splitLists(flags.topic)
+    const names = named.length > 0 ? named : undefined
     const dryRun = flags['dry-run']
+    if (names === undefined && !dryRun && !flags.yes && !canAsk(this.terminal))
+      throw wrongUse(
+        `all topics of mirror ${mirror} are removed without --topic, which needs --yes`,
+        'see what would be lost with --dry-run',
+      )
     const admin = await this.admin(flags)
     if (!dryRun && !flags.yes && canAsk(this.terminal)) {
       const plan = succeeded((await admin.removeTopicsFromMirror(mirror, names, { dryRun: true })).topics)
@@ -50,15 +69,35 @@ export default class Remove extends BaseCommand {
       const topics = bracketed(plan.map(({ topic }) => topic))
       await this.ask(`Stop mirroring and make writable ${plan.length} topic(s) of mirror ${mirror}: ${topics}?`, flags)
     }
-    const { topics, warnings } = await admin.removeTopicsFromMirror(mirror, names, { dryRun, confirmationTimeoutMs })
+    const { topics, warnings } = await this.remove(admin, mirror, names, { dryRun, confirmationTimeoutMs, drainMs })
     this.warnings(warnings)
     const removed = succeeded(topics)
     if (dryRun && !this.wantsJson(flags)) await this.printTable(lossColumns, removed.flatMap(lossRows), flags)
     else {
       const list = bracketed(removed.map(({ topic }) => topic))
       const sentence = removed.length > 0 ? `Removed ${removed.length} topic(s) from mirror ${mirror}: ${list}` : undefined
-      this.printResult(flags, sentence, { mirror, dryRun, topics: resultJson(topics) })
+      this.printResult(flags, sentence, { mirror, dryRun, topics: removalJson(topics) })
     }
     this.failIfAnyFailed(topics)
+  }
+
+  /** With the progress of a drain on the terminal. */
+  private async remove(
+    admin: Admin,
+    mirror: string,
+    names: readonly string[] | undefined,
+    options: RemoveTopicsFromMirrorOptions,
+  ): Promise<RemoveTopicsFromMirrorResult> {
+    if (options.drainMs === undefined) return admin.removeTopicsFromMirror(mirror, names, options)
+    const status = new StatusLine(this.terminal)
+    this.terminal.signal.addEventListener('abort', () => status.clear(), { once: true })
+    try {
+      return await admin.removeTopicsFromMirror(mirror, names, {
+        ...options,
+        onProgress: (progress) => status.show(() => drainLine(progress)),
+      })
+    } finally {
+      status.clear()
+    }
   }
 }

@@ -11,6 +11,8 @@ export const VERBS: readonly Verb[] = [
   { name: 'describe', aliases: [] },
   { name: 'remove', aliases: ['stop'] },
   { name: 'delete', aliases: [] },
+  { name: 'pause', aliases: [] },
+  { name: 'resume', aliases: [] },
   { name: 'alter', aliases: [] },
   { name: 'recover', aliases: [] },
   { name: 'throttle', aliases: [] },

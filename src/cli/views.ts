@@ -1,12 +1,5 @@
 import { formatReplicas } from '../mirror/throttles.js'
-import type {
-  MirrorListing,
-  MirrorPartition,
-  PartitionState,
-  RecoveredPartition,
-  RemovedPartition,
-  ThrottleDescription,
-} from '../service/types.js'
+import type { MirrorListing, MirrorPartition, PartitionState, RecoveredPartition, ThrottleDescription } from '../service/types.js'
 import type { Colour, Column } from './table.js'
 
 /** `[a, b]`, as the KIP prints lists. */
@@ -126,22 +119,6 @@ export const partitionJson = (row: MirrorPartition) => ({
   errorSince: isoTime(row.errorSince),
   openTransaction: row.openTransaction && { ...row.openTransaction, lastWriteAt: isoTime(row.openTransaction.lastWriteAt) },
 })
-
-export type LossRow = RemovedPartition & { readonly mirror: string; readonly topic: string }
-
-/** What a failover would lose. */
-export const lossColumns: readonly Column<LossRow>[] = [
-  { header: 'MIRROR', value: (row) => row.mirror },
-  { header: 'TOPIC', value: (row) => row.topic },
-  { header: 'PARTITION', value: (row) => row.partition },
-  { header: 'SOURCE-OFFSET', value: (row) => row.sourceOffset },
-  { header: 'DESTINATION-OFFSET', value: (row) => row.destinationOffset },
-  { header: 'LOST', value: (row) => row.lost, colour: (row) => (row.lost ? 'red' : undefined) },
-]
-
-export function lossRows(topic: { mirror: string; topic: string; partitions: readonly RemovedPartition[] }): LossRow[] {
-  return topic.partitions.map((partition) => ({ mirror: topic.mirror, topic: topic.topic, ...partition }))
-}
 
 /** What is wrong with partitions, and what is done about it. */
 export const recoveryColumns: readonly Column<RecoveredPartition>[] = [

@@ -234,7 +234,9 @@ export class PartitionMirror {
     this.resting = undefined
     try {
       // The state is kept over outages: only a partition that was not at work begins anew.
-      if (this.standing.state !== 'FAILED' && this.standing.state !== 'MIRRORING') await this.standing.enter('LOG_ALIGNMENT')
+      // What was said when it let go is no word for the next removal.
+      if (this.standing.state !== 'FAILED' && this.standing.state !== 'MIRRORING')
+        await this.standing.enter('LOG_ALIGNMENT', { stoppedAt: undefined, needsFence: undefined })
       await this.filler.settle()
       const aligned = await alignPartition(this.context, this.standing.book, {
         compare: !this.trusted,
@@ -293,6 +295,7 @@ export class PartitionMirror {
     else context.source().fetcher(sourceLeader.brokerId, destinationLeader.brokerId, index).add(copy)
     const end = await copy.whenOver()
     await copy.settled()
+    if (copy.highWatermark !== undefined) this.standing.sourceEnd = { offset: copy.highWatermark, at: this.now() }
     // A later append that landed rules out an earlier one of unknown fate: its sequence has passed.
     if (copy.uncertain) this.uncertainUntil = this.now() + LATE_APPENDS_MS
     else if (this.counters.records > progressAtStart) this.uncertainUntil = 0

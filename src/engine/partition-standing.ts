@@ -15,6 +15,8 @@ export class PartitionStanding {
   since: number
   /** What is wrong just now. */
   error: string | undefined
+  /** The source's end as the last session saw it; put on record with whatever is written next. */
+  sourceEnd: PartitionStatus['sourceEnd']
 
   constructor(
     private readonly context: PartitionContext,
@@ -45,7 +47,11 @@ export class PartitionStanding {
     }
     this.state = state
     if (change.error === undefined && 'error' in change) this.error = undefined
-    await this.book.update({ ...change, state })
+    await this.book.update({ ...change, ...this.lastSeen, state })
+  }
+
+  private get lastSeen(): Pick<PartitionStatus, 'sourceEnd'> {
+    return this.sourceEnd === undefined ? {} : { sourceEnd: this.sourceEnd }
   }
 
   /** A verdict. Never throws. */
@@ -65,7 +71,7 @@ export class PartitionStanding {
   /** What keeps the partition from going on though its state is the same. Never throws. */
   async note(message: string, retries: number): Promise<void> {
     this.error = message
-    await this.book.update({ error: { message, retries, at: this.now() } }).catch(() => {})
+    await this.book.update({ ...this.lastSeen, error: { message, retries, at: this.now() } }).catch(() => {})
   }
 
   /** A status that is not this owner's was written over ours: compaction would keep that one. Never throws. */

@@ -1,13 +1,16 @@
 import { failure } from '../mirror/errors.js'
-import { isActive } from '../mirror/fold.js'
+import { about, DESTINATION } from '../mirror/failures.js'
 import { checkName } from '../mirror/names.js'
-import { SHARDS, shardOf } from '../mirror/shards.js'
+import { mirrorShardOf, SHARDS, shardOf } from '../mirror/shards.js'
+import { erase, type Mirror, mustExist } from '../mirror/spec-store.js'
+import type { StateKey } from '../mirror/state-keys.js'
 import { byName, type ServiceContext } from './context.js'
-import { about, DESTINATION } from './failures.js'
 import { eraseRecoveries } from './release-topic.js'
-import { removeAll } from './remove-topics.js'
-import { erase, type Mirror, mustExist } from './state-store.js'
+import { activeTopics, removeAll } from './remove-topics.js'
 import type { DeleteMirrorResult, RemoveTopicsFromMirrorOptions } from './types.js'
+
+/** A runner may find new topics of a pattern while the old ones are being removed. */
+const ROUNDS = 3
 
 /** See {@link MirrorAdmin.deleteMirror}. */
 export async function deleteMirror(
@@ -16,23 +19,31 @@ export async function deleteMirror(
   options: RemoveTopicsFromMirrorOptions,
 ): Promise<DeleteMirrorResult> {
   checkName('mirror', name)
-  const mirror = mustExist(await context.store.read(), name)
-  const active = [...mirror.topics].filter(([, spec]) => isActive(spec)).map(([topic]) => topic)
-  const { topics, warnings } = await removeAll(context, mirror, active, options)
-  const results = { mirror: name, topics: [...topics].sort(byName), warnings }
-  if (options.dryRun || topics.some(({ ok }) => !ok)) return { ...results, deleted: false }
-  await eraseSpec(context, name)
-  await eraseStatuses(context, mirror)
-  return { ...results, deleted: true }
+  const topics: DeleteMirrorResult['topics'][number][] = []
+  const warnings: string[] = []
+  for (let round = 1; ; round++) {
+    const mirror = mustExist(await context.store.read(), name)
+    const removed = await removeAll(context, mirror, activeTopics(mirror), options)
+    topics.push(...removed.topics)
+    warnings.push(...removed.warnings)
+    const result = { mirror: name, topics: topics.sort(byName), warnings }
+    if (options.dryRun || removed.topics.some(({ ok }) => !ok)) return { ...result, deleted: false }
+    const added = await eraseSpec(context, name)
+    if (added === undefined) {
+      await eraseStatuses(context, mirror)
+      return { ...result, deleted: true }
+    }
+    if (round === ROUNDS)
+      throw failure('CONFLICT', `topic ${added} was added to mirror ${name} while it was being deleted`, 'Run delete again.')
+  }
 }
 
-async function eraseSpec({ store }: ServiceContext, name: string): Promise<void> {
-  await store.update((state) => {
+/** Erases what operators have written, or gives a topic that was added in the meantime. */
+async function eraseSpec({ store }: ServiceContext, name: string): Promise<string | undefined> {
+  return store.update((state) => {
     const mirror = mustExist(state, name)
-    const added = [...mirror.topics].find(([, spec]) => isActive(spec))?.[0]
-    if (added !== undefined) {
-      throw failure('CONFLICT', `topic ${added} was added to mirror ${name} while it was being deleted`, 'Run delete again.')
-    }
+    const [added] = activeTopics(mirror)
+    if (added !== undefined) return { records: [], result: added }
     const records = [
       ...[...mirror.topics.keys()].map((topic) => erase({ kind: 'topic', mirror: name, topic })),
       ...[...mirror.recoveries.keys()].flatMap((topic) => eraseRecoveries(mirror, topic)),
@@ -45,15 +56,17 @@ async function eraseSpec({ store }: ServiceContext, name: string): Promise<void>
   })
 }
 
-/** Statuses are their runners' to write, but nobody owns these partitions any more. */
-async function eraseStatuses({ store }: ServiceContext, mirror: Mirror): Promise<void> {
+/** Statuses are their runners' to write, but nobody owns these partitions and loops any more. */
+async function eraseStatuses({ store }: ServiceContext, { name, syncs }: Mirror): Promise<void> {
   const latest = await store.read()
   const byShard = new Map<number, ReturnType<typeof erase>[]>()
-  for (const [topic, partitions] of latest.statusesOf(mirror.name)) {
+  const add = (shard: number, key: StateKey) => byShard.set(shard, [...(byShard.get(shard) ?? []), erase(key)])
+  for (const [topic, partitions] of latest.statusesOf(name)) {
     for (const partition of partitions.keys()) {
-      const shard = shardOf(mirror.name, topic, partition, SHARDS)
-      byShard.set(shard, [...(byShard.get(shard) ?? []), erase({ kind: 'status', mirror: mirror.name, topic, partition })])
+      const key = { kind: 'status', mirror: name, topic, partition } as const
+      add(shardOf(name, topic, partition, SHARDS), key)
     }
   }
+  for (const loop of syncs.keys()) add(mirrorShardOf(name, SHARDS), { kind: 'sync', mirror: name, loop })
   await about(DESTINATION, undefined, () => Promise.all([...byShard].map(([shard, records]) => store.log.append(shard, records))))
 }

@@ -1,11 +1,11 @@
 import { listOffsets } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { fetchPartition } from '../client/fetch-partition.js'
+import { isMissingRight } from '../mirror/failures.js'
 import { most } from '../mirror/offsets.js'
 import type { PartitionProducer } from '../mirror/state.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { isControl, nextOffset, scanBatches } from '../records/index.js'
-import { isMissingRight } from './failures.js'
 
 const FIRST_STRETCH = 16n
 const GROWTH = 16n

@@ -8,6 +8,7 @@ import { deleteMirror } from './delete-mirror.js'
 import { describeMirrors } from './describe-mirrors.js'
 import { DESTINATION, toMirrorError } from './failures.js'
 import { listMirrors } from './list-mirrors.js'
+import { pauseMirror, resumeMirror } from './pause.js'
 import { recoverMirror } from './recovery/recover-mirror.js'
 import { removeTopicsFromMirror } from './remove-topics.js'
 import { StateStore } from './state-store.js'
@@ -27,6 +28,8 @@ import type {
   DescribeThrottlesResult,
   ListMirrorsOptions,
   ListMirrorsResult,
+  PauseOptions,
+  PauseResult,
   RecoverMirrorOptions,
   RecoverMirrorResult,
   RemoveTopicsFromMirrorOptions,
@@ -39,7 +42,7 @@ import type {
   VerifyMirrorResult,
 } from './types.js'
 import { verifyMirror } from './verify/verify-mirror.js'
-import { waitForMirroring } from './wait-for-mirroring.js'
+import { waitForMirroring, waitForPaused } from './wait-for-mirroring.js'
 
 /**
  * Creates, changes and shows mirrors on the destination cluster it is connected to: the Admin methods of KIP-1279.
@@ -79,10 +82,13 @@ export class MirrorAdmin {
     return addTopicsToMirror(this.context, topicToMirror, options)
   }
 
-  /** Failover: stops copying and makes the topics writable. `topics` are names or whole-name regexes over the mirror's topics. */
+  /**
+   * Failover: stops copying and makes the topics writable. `topics` are names or whole-name regexes over the mirror's topics,
+   * undefined is all. Works with the source gone and with no runner; safe to repeat.
+   */
   removeTopicsFromMirror(
     mirror: string,
-    topics: Iterable<string>,
+    topics: Iterable<string> | undefined,
     options: RemoveTopicsFromMirrorOptions = {},
   ): Promise<RemoveTopicsFromMirrorResult> {
     return removeTopicsFromMirror(this.context, mirror, topics, options)
@@ -91,6 +97,16 @@ export class MirrorAdmin {
   /** Removes every topic as {@link removeTopicsFromMirror} does, then the mirror. Data stays. */
   deleteMirror(name: string, options: RemoveTopicsFromMirrorOptions = {}): Promise<DeleteMirrorResult> {
     return deleteMirror(this.context, name, options)
+  }
+
+  /** Stops copying until {@link resumeMirror}; the topics stay the mirror's and not writable. Safe to repeat. */
+  pauseMirror(name: string, options: PauseOptions = {}): Promise<PauseResult> {
+    return pauseMirror(this.context, name, options)
+  }
+
+  /** Lets paused topics be copied again, from where they were. Safe to repeat. */
+  resumeMirror(name: string, options: PauseOptions = {}): Promise<PauseResult> {
+    return resumeMirror(this.context, name, options)
   }
 
   /**
@@ -129,6 +145,14 @@ export class MirrorAdmin {
    */
   waitForMirroring(mirror: string, topics: Iterable<string> | ReadonlyMap<string, readonly number[]>, timeoutMs: number): Promise<void> {
     return waitForMirroring(this.context, mirror, topics, timeoutMs)
+  }
+
+  /**
+   * Resolves when every partition of these topics is PAUSED, or no runner is alive, so that nobody copies; rejects with TIMEOUT naming
+   * those that are not.
+   */
+  waitForPaused(mirror: string, topics: Iterable<string>, timeoutMs: number): Promise<void> {
+    return waitForPaused(this.context, mirror, topics, timeoutMs)
   }
 
   /**

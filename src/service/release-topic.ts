@@ -1,140 +1,114 @@
-import { listOffsets } from '../client/admin.js'
+import { failed, type Result, success } from '../client/admin.js'
 import type { KeyedRecord } from '../client/keyed-log.js'
-import { type ActiveTopic, isActive, type MirrorState } from '../mirror/fold.js'
+import { mirrorConfigOf } from '../mirror/config.js'
+import { isActive, type MirrorState } from '../mirror/fold.js'
 import { releaseSettings } from '../mirror/held.js'
-import type { PartitionStatus, RemovalResult } from '../mirror/state.js'
-import { DEFAULT_SESSION_TIMEOUT_MS } from '../mirror/state-topic.js'
-import { transactionalIdOf } from '../mirror/transactional-id.js'
-import type { ServiceContext } from './context.js'
-import { about, DESTINATION } from './failures.js'
-import { endTransactions, type Fence, fencePartition } from './fence.js'
-import { liveRunners } from './runners.js'
-import { erase, type Mirror, mustExist, put } from './state-store.js'
-import { watchState } from './state-watch.js'
-import { applyTopicSettings, refusalWarnings } from './topic-settings.js'
+import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
+import type { RemovalResult } from '../mirror/state.js'
+import { inPool, type ServiceContext, within } from './context.js'
+import { applySettingsOfMany } from './release-settings.js'
+import { REMOVAL_PORTS } from './removal-ports.js'
+import { type Leaving, shutOutAll } from './shut-out.js'
+import type { SourceContact } from './source-contact.js'
+import { refusalWarnings } from './topic-settings.js'
 
-const MARGIN_MS = 5_000
+const GROUPS_WITHIN_MS = 15_000
+const RIGHTS_AT_ONCE = 8
 
-/** A topic on its way out: the spec as it was when the removal was written down. */
-export interface Leaving {
-  readonly topic: string
-  readonly spec: ActiveTopic
+/** A removal that was written down, and what it needs to be finished. */
+export interface RemovalWork {
+  readonly context: ServiceContext
+  readonly mirror: Mirror
+  readonly leaving: readonly Leaving[]
+  /** As last seen, with what owners have confirmed. */
+  readonly state: MirrorState
+  readonly source: SourceContact
+  /** Sentences for stderr are added. */
+  readonly warnings: string[]
 }
 
-/** Waits until the owners have confirmed, or nobody is left to, or time is up. Gives the state as last seen. */
-export async function awaitConfirmation(
-  { destination }: ServiceContext,
-  name: string,
+/**
+ * Makes the topics writable: fences what nobody confirmed, gives groups their last positions, gives back rights and real
+ * settings, and records the outcome, all topics together. Topic → outcome; what one topic lacks does not keep another. Safe to repeat.
+ * Throws MirrorError if the outcome cannot be recorded.
+ */
+export async function finishRemovals(work: RemovalWork): Promise<Map<string, Result<RemovalResult>>> {
+  const { context, mirror, leaving, warnings } = work
+  const shut = await shutOutAll(context, work.state, mirror.name, leaving, warnings)
+  const failures = new Map<string, Error>()
+  for (const [topic, result] of shut) if (!result.ok) failures.set(topic, result.error)
+  const open = () => leaving.filter(({ topic }) => !failures.has(topic))
+  await syncGroups(work, open())
+  await releaseRights(work, open(), failures)
+  await releaseHeld(work, open(), failures)
+  const at = context.now()
+  const results = new Map<string, Result<RemovalResult>>()
+  for (const [topic, result] of shut) {
+    const failure = failures.get(topic)
+    if (failure !== undefined) results.set(topic, failed(failure))
+    else if (result.ok) results.set(topic, success({ ...result.value, at }))
+  }
+  await record(work, results)
+  return results
+}
+
+/** The last words of the source's groups. They are not worth failing for: who needs them most has lost the source. */
+async function syncGroups({ context, mirror, source, warnings }: RemovalWork, leaving: readonly Leaving[]): Promise<void> {
+  const cluster = await source.whenReached()
+  if (cluster === undefined || leaving.length === 0) return
+  const { groupsInclude: include, groupsExclude: exclude } = mirrorConfigOf(mirror.configs)
+  const topics = new Set(leaving.map(({ topic }) => topic))
+  const asked = REMOVAL_PORTS.syncGroups({ source: cluster, destination: context.destination, topics, include, exclude })
+  const report = await within(GROUPS_WITHIN_MS, asked, (error) =>
+    warnings.push(`groups have the positions of an earlier sync: ${error instanceof Error ? error.message : error}`),
+  )
+  for (const { item, message } of report?.problems ?? []) warnings.push(`${item} has the position of an earlier sync, if any: ${message}`)
+}
+
+async function releaseRights(
+  { context, mirror, warnings }: RemovalWork,
   leaving: readonly Leaving[],
-  timeoutMs = DEFAULT_SESSION_TIMEOUT_MS + MARGIN_MS,
-): Promise<MirrorState> {
-  const nobody = async () => (await liveRunners(destination)) === 0
-  return about(DESTINATION, undefined, async () => {
-    const runners = await liveRunners(destination).catch(() => 1)
-    const done = (state: MirrorState) =>
-      runners === 0 ||
-      leaving.every(({ topic, spec }) => partitionsOf(spec).every((partition) => isOver(statusOf(state, name, topic, spec, partition))))
-    return watchState(destination, done, { timeoutMs, givenUp: nobody })
+  failures: Map<string, Error>,
+): Promise<void> {
+  const { destination, store } = context
+  await inPool(RIGHTS_AT_ONCE, leaving, async ({ topic }) => {
+    try {
+      warnings.push(...(await REMOVAL_PORTS.releaseAcls({ destination, store, mirror: mirror.name, topic })))
+    } catch (error) {
+      failures.set(topic, error as Error)
+    }
   })
 }
 
-const partitionsOf = ({ partitions }: ActiveTopic): number[] => Array.from({ length: partitions }, (_, partition) => partition)
-
-/** A status of an earlier addition says nothing about this one. */
-function statusOf(state: MirrorState, mirror: string, topic: string, spec: ActiveTopic, partition: number): PartitionStatus | undefined {
-  const status = state.status(mirror, topic, partition)
-  return status?.addedAt === spec.addedAt ? status : undefined
-}
-
-/** Whether the owner has said all that it will. */
-const isOver = (status: PartitionStatus | undefined): boolean => confirmed(status) || status?.needsFence === true
-
-const confirmed = (status: PartitionStatus | undefined): boolean => status?.state === 'STOPPED'
-
-/** What became of whoever copied a topic; the log ends are those before fence markers. */
-export interface ShutOut {
-  readonly how: RemovalResult['how']
-  readonly partitions: RemovalResult['partitions']
-}
-
-/** Fences every partition whose owner did not confirm. Safe to repeat. Throws KafkaError, ConnectionError, MirrorError. */
-export async function shutOut(
-  context: ServiceContext,
-  state: MirrorState,
-  name: string,
-  { topic, spec }: Leaving,
-  warnings: string[],
-): Promise<ShutOut> {
-  const fences = await Promise.all(
-    partitionsOf(spec).map(async (partition) => {
-      const status = statusOf(state, name, topic, spec, partition)
-      return { partition, fence: await letGo(context, name, topic, spec, partition, status) }
-    }),
-  )
-  const how = fences.some(({ fence }) => fence.how === 'unfenced')
-    ? 'unfenced'
-    : fences.some(({ fence }) => fence.how === 'fenced')
-      ? 'fenced'
-      : 'confirmed'
-  if (how === 'unfenced' && fences.some(({ fence }) => fence.logEndOffset !== undefined)) {
-    warnings.push(`topic ${topic}: a runner that still copies could not be shut out, for want of ALTER on the cluster of the destination`)
+async function releaseHeld({ context, warnings }: RemovalWork, leaving: readonly Leaving[], failures: Map<string, Error>): Promise<void> {
+  const wanted = new Map(leaving.map(({ topic, spec }) => [topic, releaseSettings(spec.held)]))
+  for (const [topic, result] of await applySettingsOfMany(context.destination, wanted)) {
+    if (!result.ok) failures.set(topic, result.error)
+    else {
+      warnings.push(...refusalWarnings(topic, result.value))
+      if (!result.value.exists) warnings.push(`topic ${topic} is not on the destination any more`)
+    }
   }
-  const partitions = fences.flatMap(({ partition, fence }) =>
-    fence.logEndOffset === undefined ? [] : [{ partition, logEndOffset: fence.logEndOffset }],
-  )
-  return { how, partitions }
 }
 
-/** Fences what nobody confirmed, gives the topic its real settings, and records the outcome. Safe to repeat. */
-export async function finishRemoval(
-  context: ServiceContext,
-  state: MirrorState,
-  name: string,
-  leaving: Leaving,
-  warnings: string[],
-): Promise<RemovalResult> {
-  const { topic, spec } = leaving
-  const { how, partitions } = await shutOut(context, state, name, leaving, warnings)
-  const settings = await applyTopicSettings(context.destination, topic, releaseSettings(spec.held))
-  warnings.push(...refusalWarnings(topic, settings))
-  if (!settings.exists) warnings.push(`topic ${topic} is not on the destination any more`)
-  const result: RemovalResult = { how, at: context.now(), partitions }
+/** One change of the state for all topics. Those that were added again meanwhile are left alone. */
+async function record({ context, mirror: { name }, leaving }: RemovalWork, results: ReadonlyMap<string, Result<RemovalResult>>) {
   await context.store.update((latest) => {
     const mirror = mustExist(latest, name)
-    const now = mirror.topics.get(topic)
-    if (!isActive(now) || now.addedAt !== spec.addedAt) return { records: [], result: undefined }
-    const records = [
-      put({ kind: 'result', mirror: name, topic }, result),
-      put({ kind: 'topic', mirror: name, topic }, { ...now, desired: 'STOPPED', held: {}, reseed: undefined }),
-      ...eraseRecoveries(mirror, topic),
-    ]
+    const records = leaving.flatMap(({ topic, spec }) => {
+      const result = results.get(topic)!
+      const now = mirror.topics.get(topic)
+      if (!result.ok || !isActive(now) || now.addedAt !== spec.addedAt) return []
+      return [
+        put({ kind: 'result', mirror: name, topic }, result.value),
+        put({ kind: 'topic', mirror: name, topic }, { ...now, desired: 'STOPPED', held: {}, reseed: undefined }),
+        ...eraseRecoveries(mirror, topic),
+      ]
+    })
     return { records, result: undefined }
   })
-  return result
 }
 
 /** Wishes for partitions of a topic that is not what it was. */
 export const eraseRecoveries = (mirror: Mirror, topic: string): KeyedRecord[] =>
   [...(mirror.recoveries.get(topic)?.keys() ?? [])].map((partition) => erase({ kind: 'recovery', mirror: mirror.name, topic, partition }))
-
-interface LetGo extends Omit<Fence, 'how'> {
-  readonly how: Fence['how'] | 'confirmed'
-}
-
-async function letGo(
-  { destination }: ServiceContext,
-  name: string,
-  topic: string,
-  spec: ActiveTopic,
-  partition: number,
-  status: PartitionStatus | undefined,
-): Promise<LetGo> {
-  // Without a status no runner ever took the partition up, so there is nobody to shut out.
-  if (status !== undefined && !confirmed(status)) {
-    if (status.fillMode === 'transactions') await endTransactions(destination, transactionalIdOf(name, topic, partition))
-    return fencePartition(destination, topic, partition, spec.producers[partition]!, status)
-  }
-  if (status?.stoppedAt !== undefined) return { how: 'confirmed', logEndOffset: status.stoppedAt }
-  const [end] = await listOffsets(destination, [{ topic, partition, at: 'latest' }])
-  return { how: 'confirmed', logEndOffset: end!.ok ? end!.value.offset : undefined }
-}

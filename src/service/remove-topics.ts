@@ -1,52 +1,64 @@
-import { listOffsets } from '../client/admin.js'
 import { failure, MirrorError, usageError } from '../mirror/errors.js'
+import { DESTINATION, toMirrorError } from '../mirror/failures.js'
 import { isLiteral, parsePattern } from '../mirror/filters.js'
 import { isActive } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
 import { selectTopics } from '../mirror/selection.js'
+import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult } from '../mirror/state.js'
-import { byName, inPool, type ServiceContext, within } from './context.js'
-import { DESTINATION, toMirrorError } from './failures.js'
-import { awaitConfirmation, finishRemoval, type Leaving } from './release-topic.js'
-import { withSource } from './source-connection.js'
-import { type Mirror, mustExist, put } from './state-store.js'
+import { byName, type ServiceContext } from './context.js'
+import { drain, endsHere } from './drain.js'
+import { lossOf, lossSentence } from './loss.js'
+import { putBackWritten } from './put-back.js'
+import { finishRemovals } from './release-topic.js'
+import { awaitConfirmation, type Leaving, partitionsOf } from './shut-out.js'
+import { keyOf, type Offsets, SourceContact } from './source-contact.js'
 import type { RemovedPartition, RemovedTopic, RemoveTopicsFromMirrorOptions, RemoveTopicsFromMirrorResult, TopicResult } from './types.js'
-
-const OFFSETS_WITHIN_MS = 3_000
-const TOPICS_AT_ONCE = 16
 
 /** See {@link MirrorAdmin.removeTopicsFromMirror}. */
 export async function removeTopicsFromMirror(
   context: ServiceContext,
   name: string,
-  selectors: Iterable<string>,
+  selectors: Iterable<string> | undefined,
   options: RemoveTopicsFromMirrorOptions,
 ): Promise<RemoveTopicsFromMirrorResult> {
   checkName('mirror', name)
-  const wanted = [...new Set(selectors)]
-  for (const selector of wanted) isLiteral(selector) ? checkName('topic', selector) : parsePattern(selector)
-  if (wanted.length === 0) throw usageError('INVALID_REQUEST', 'no topic is named', 'Name topics or patterns to remove.')
+  const wanted = selectors && [...new Set(selectors)]
+  for (const selector of wanted ?? []) isLiteral(selector) ? checkName('topic', selector) : parsePattern(selector)
+  if (wanted?.length === 0) throw usageError('INVALID_REQUEST', 'no topic is named', 'Name topics or patterns to remove.')
   const mirror = mustExist(await context.store.read(), name)
-  const active = [...mirror.topics].filter(([, spec]) => isActive(spec)).map(([topic]) => topic)
-  const selection = selectTopics(wanted, [], active)
-  const others = [...selection.missing, ...selection.unmatched].map((topic) => notMirrored(mirror, topic))
+  const active = activeTopics(mirror)
+  const selection = selectTopics(wanted ?? active, [], active)
+  // What was removed already is no error: whoever repeats the command wants to know that it is done.
+  const repeated = wanted === undefined && active.length === 0 ? [...mirror.results.keys()] : []
+  const others = [...selection.missing, ...selection.unmatched, ...repeated].flatMap((selector) => notMirrored(mirror, selector))
   const removed = await removeAll(context, mirror, selection.topics, options)
   return { topics: [...others, ...removed.topics].sort(byName), warnings: removed.warnings }
 }
 
-function notMirrored(mirror: Mirror, topic: string): TopicResult<RemovedTopic> {
-  const base = { topic, mirror: mirror.name }
-  const result = mirror.results.get(topic)
-  if (result !== undefined) return { ...base, ok: true, how: 'unchanged', partitions: result.partitions.map(partitionOf) }
-  const error = failure('TOPIC_NOT_MIRRORED', `mirror ${mirror.name} has no topic ${topic}`, 'See what it has with describe.')
-  return { ...base, ok: false, error }
+/** Topics that belong to the mirror, those that are being removed included. */
+export const activeTopics = (mirror: Mirror): string[] => [...mirror.topics].filter(([, spec]) => isActive(spec)).map(([topic]) => topic)
+
+function notMirrored(mirror: Mirror, selector: string): TopicResult<RemovedTopic>[] {
+  const pattern = parsePattern(selector)
+  const results = [...mirror.results].filter(([topic]) => pattern.matches(topic))
+  if (results.length > 0) return results.map(([topic, result]) => unchanged(mirror, topic, result))
+  const error = failure('TOPIC_NOT_MIRRORED', `mirror ${mirror.name} has no topic ${selector}`, 'See what it has with describe.')
+  return [{ topic: selector, mirror: mirror.name, ok: false, error }]
 }
 
-const partitionOf = ({ partition, logEndOffset }: RemovalResult['partitions'][number]): RemovedPartition => ({
-  partition,
-  destinationOffset: logEndOffset,
-  sourceOffset: undefined,
-  lost: undefined,
+const unchanged = (mirror: Mirror, topic: string, { partitions }: RemovalResult): TopicResult<RemovedTopic> => ({
+  topic,
+  mirror: mirror.name,
+  ok: true,
+  how: 'unchanged',
+  partitions: partitions.map(({ partition, logEndOffset }) => ({
+    partition,
+    destinationOffset: logEndOffset,
+    sourceOffset: undefined,
+    lost: undefined,
+    sourceSeenAt: undefined,
+  })),
 })
 
 /** Removes these active topics; used by delete too. Per-topic errors are results, never thrown. */
@@ -57,67 +69,98 @@ export async function removeAll(
   options: RemoveTopicsFromMirrorOptions,
 ): Promise<RemoveTopicsFromMirrorResult> {
   if (topics.length === 0) return { topics: [], warnings: [] }
-  const warnings: string[] = []
-  const sourceEnds = await sourceOffsets(mirror, topics, warnings)
-  const withLoss = (topic: string, partition: number, destinationOffset: bigint | undefined): RemovedPartition => {
-    const sourceOffset = sourceEnds.get(`${topic}/${partition}`)
-    const known = sourceOffset !== undefined && destinationOffset !== undefined
-    const lost = known ? (sourceOffset > destinationOffset ? sourceOffset - destinationOffset : 0n) : undefined
-    return { partition, destinationOffset, sourceOffset, lost }
+  const source = new SourceContact(mirror)
+  try {
+    if (options.drainMs !== undefined && !options.dryRun) await drainAll(context, mirror, topics, source, options.drainMs, options)
+    return await (options.dryRun ? planned(context, mirror, topics, source) : removeNow(context, mirror, topics, source, options))
+  } finally {
+    await source.close()
   }
-  if (options.dryRun) return { topics: await planned(context, mirror, topics, withLoss), warnings }
-  const leaving = await writeStopping(context, mirror.name, topics)
-  const state = await awaitConfirmation(context, mirror.name, leaving, options.confirmationTimeoutMs)
-  const results = await inPool(TOPICS_AT_ONCE, leaving, async ({ topic, spec }): Promise<TopicResult<RemovedTopic>> => {
-    try {
-      const result = await finishRemoval(context, state, mirror.name, { topic, spec }, warnings)
-      const partitions = result.partitions.map(({ partition, logEndOffset }) => withLoss(topic, partition, logEndOffset))
-      return { topic, mirror: mirror.name, ok: true, how: result.how, partitions }
-    } catch (error) {
-      const told = toMirrorError(error, DESTINATION, `topic ${topic} could not be removed from mirror ${mirror.name}`)
-      return { topic, mirror: mirror.name, ok: false, error: withAdvice(told, 'Copying is stopped; run remove again to finish.') }
-    }
-  })
-  return { topics: results, warnings }
 }
 
-const withAdvice = (error: MirrorError, advice: string) =>
-  error.advice === undefined ? new MirrorError(error.code, error.message, { kind: error.kind, advice, cause: error }) : error
+const partitionsOfTopics = (mirror: Mirror, topics: readonly string[]) =>
+  topics.flatMap((topic) => Array.from({ length: mirror.topics.get(topic)!.partitions }, (_, partition) => ({ topic, partition })))
 
-async function planned(
-  { destination }: ServiceContext,
+async function drainAll(
+  context: ServiceContext,
   mirror: Mirror,
   topics: readonly string[],
-  withLoss: (topic: string, partition: number, end: bigint | undefined) => RemovedPartition,
-): Promise<TopicResult<RemovedTopic>[]> {
-  return Promise.all(
-    topics.map(async (topic) => {
-      const { partitions } = mirror.topics.get(topic)!
-      const queries = Array.from({ length: partitions }, (_, partition) => ({ topic, partition, at: 'latest' as const }))
-      const ends = await listOffsets(destination, queries)
-      const rows = ends.map((end, partition) => withLoss(topic, partition, end.ok ? end.value.offset : undefined))
-      return { topic, mirror: mirror.name, ok: true as const, how: 'dry-run' as const, partitions: rows }
-    }),
-  )
+  source: SourceContact,
+  timeoutMs: number,
+  { onProgress }: RemoveTopicsFromMirrorOptions,
+): Promise<void> {
+  const desired = (topic: string) => mirror.topics.get(topic)!.desired
+  const paused = topics.find((topic) => desired(topic) === 'PAUSED')
+  if (paused !== undefined) {
+    const advice = 'Resume it first, or remove it without --drain.'
+    throw failure('NOT_CONFIRMED', `topic ${paused} of mirror ${mirror.name} is paused, so it cannot be drained`, advice)
+  }
+  // What an earlier call has begun to remove is not copied any more; whether it was written to since is looked at later.
+  const copied = topics.filter((topic) => desired(topic) !== 'STOPPING')
+  await drain({ context, mirror, partitions: partitionsOfTopics(mirror, copied), source, timeoutMs, onProgress })
 }
 
-/** Log ends on the source as far as it answers in time; it may well be gone. */
-async function sourceOffsets(mirror: Mirror, topics: readonly string[], warnings: string[]): Promise<Map<string, bigint>> {
-  const queries = topics.flatMap((topic) =>
-    Array.from({ length: mirror.topics.get(topic)!.partitions }, (_, partition) => ({ topic, partition, at: 'latest' as const })),
-  )
-  const settings = { mirror: mirror.name, configs: mirror.configs }
-  const asked = withSource(settings, async (source) => {
-    await source.clusterId()
-    return listOffsets(source, queries)
+async function planned(
+  context: ServiceContext,
+  mirror: Mirror,
+  topics: readonly string[],
+  source: SourceContact,
+): Promise<RemoveTopicsFromMirrorResult> {
+  const partitions = partitionsOfTopics(mirror, topics)
+  const [here, there] = await Promise.all([endsHere(context, partitions), source.offsets(partitions)])
+  const rows = topics.map((topic) => ({
+    topic,
+    mirror: mirror.name,
+    ok: true as const,
+    how: 'dry-run' as const,
+    partitions: partitions
+      .filter((one) => one.topic === topic)
+      .map(({ partition }) => lossOf(mirror, topic, partition, here.get(keyOf({ topic, partition })), there)),
+  }))
+  return { topics: rows, warnings: unknownLoss(source) }
+}
+
+async function removeNow(
+  context: ServiceContext,
+  mirror: Mirror,
+  topics: readonly string[],
+  source: SourceContact,
+  options: RemoveTopicsFromMirrorOptions,
+): Promise<RemoveTopicsFromMirrorResult> {
+  const warnings: string[] = []
+  const all = await writeStopping(context, mirror.name, topics)
+  const confirmed = await awaitConfirmation(context, mirror.name, all, options.confirmationTimeoutMs)
+  const partitions = all.flatMap(({ topic, spec }) => partitionsOf(spec).map((partition) => ({ topic, partition })))
+  const there = await source.offsets(partitions)
+  const putBack = options.drainMs === undefined ? [] : await putBackWritten(context, mirror, all, there, warnings)
+  const written = new Set(putBack.map(({ topic }) => topic))
+  const leaving = all.filter(({ topic }) => !written.has(topic))
+  const state = mustExist(confirmed, mirror.name)
+  const results = await finishRemovals({ context, mirror, leaving, state: confirmed, source, warnings })
+  const removed = leaving.map(({ topic }): TopicResult<RemovedTopic> => {
+    const result = results.get(topic)!
+    if (!result.ok) return { topic, mirror: mirror.name, ok: false, error: told(result.error, mirror.name, topic) }
+    const { how } = result.value
+    return { topic, mirror: mirror.name, ok: true, how, partitions: rowsOf(state, topic, result.value, there) }
   })
-  const answers = await within(OFFSETS_WITHIN_MS, asked, (error) =>
-    warnings.push(`what is lost is unknown: ${error instanceof Error ? error.message : error}`),
-  )
-  const known = (answers ?? []).flatMap((answer, i) =>
-    answer.ok ? [[`${queries[i]!.topic}/${queries[i]!.partition}`, answer.value.offset] as const] : [],
-  )
-  return new Map(known)
+  warnings.push(...unknownLoss(source), ...lossSentence(mirror.name, removed))
+  return { topics: [...putBack, ...removed], warnings }
+}
+
+const rowsOf = (mirror: Mirror, topic: string, { partitions }: RemovalResult, there: Offsets): RemovedPartition[] =>
+  partitions.map(({ partition, logEndOffset }) => lossOf(mirror, topic, partition, logEndOffset, there))
+
+const unknownLoss = ({ trouble }: SourceContact): string[] =>
+  trouble === undefined ? [] : [`the source could not be asked what it has beyond, nor for its groups' last positions: ${trouble}`]
+
+function told(error: Error, mirror: string, topic: string): MirrorError {
+  const known = toMirrorError(error, DESTINATION, `topic ${topic} could not be removed from mirror ${mirror}`)
+  if (known.advice !== undefined) return known
+  return new MirrorError(known.code, known.message, {
+    kind: known.kind,
+    advice: 'Copying is stopped; run remove again to finish.',
+    cause: known,
+  })
 }
 
 /** Records that these topics are to stop. Runners see it, and copy nothing more once they have confirmed. */

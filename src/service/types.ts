@@ -73,17 +73,34 @@ export interface RemoveTopicsFromMirrorOptions {
   /** Show what would be lost, change nothing. */
   readonly dryRun?: boolean
   /** How long to wait for the runner's confirmation before fencing; default is the runners' session timeout plus 5 s. */
-  readonly confirmationTimeoutMs?: number
+  readonly confirmationTimeoutMs?: number | undefined
+  /**
+   * First wait, at most this long, until the writers have stopped and everything they wrote is on the destination. Nothing is
+   * lost then: a topic that is written to in the last moment goes on being mirrored, and is a failure.
+   */
+  readonly drainMs?: number | undefined
+  /** Told about a drain every second or so. */
+  readonly onProgress?: (progress: DrainProgress) => void
+}
+
+export interface DrainProgress {
+  readonly partitions: number
+  /** Partitions that hold everything of a source that stands still. */
+  readonly drained: number
+  /** Offsets that the others lack, as far as both sides tell. */
+  readonly lag: bigint
 }
 
 export interface RemovedPartition {
   readonly partition: number
   /** Destination log end: first offset the promoted topic will write itself. */
   readonly destinationOffset: bigint | undefined
-  /** Source high watermark, undefined when the source is out of reach. */
+  /** Source high watermark; undefined when nobody can say. */
   readonly sourceOffset: bigint | undefined
-  /** Offsets the source has and the destination has not; undefined when the source is out of reach. */
+  /** Offsets the source has and the destination has not; undefined when nobody can say. */
   readonly lost: bigint | undefined
+  /** When a runner saw the source's offset, milliseconds since the epoch; undefined where the source said so itself, or nobody did. */
+  readonly sourceSeenAt: number | undefined
 }
 
 export interface RemovedTopic {
@@ -105,6 +122,26 @@ export interface DeleteMirrorResult {
   /** False when a topic could not be removed (its error is in `topics`) or with `dryRun`: the mirror is still there. */
   readonly deleted: boolean
   readonly topics: readonly TopicResult<RemovedTopic>[]
+  readonly warnings: readonly string[]
+}
+
+// ---- pause, resume
+
+export interface PauseOptions {
+  /** Names or whole-name regexes over the mirror's topics; default all. */
+  readonly topics?: Iterable<string> | undefined
+  readonly dryRun?: boolean
+}
+
+export interface PausedTopic {
+  readonly partitions: number
+  /** `changed`: was not as wanted before; with `dryRun` it would be changed. `unchanged`: it was already. */
+  readonly how: 'changed' | 'unchanged'
+}
+
+export interface PauseResult {
+  readonly mirror: string
+  readonly topics: readonly TopicResult<PausedTopic>[]
   readonly warnings: readonly string[]
 }
 
@@ -152,6 +189,8 @@ export interface ListMirrorsResult {
 
 // ---- describe
 
+export type { MirrorMetadata, ReadOnlyTopics, SyncState } from './metadata-view.js'
+
 export interface DescribeMirrorsOptions {
   /** Names or whole-name regexes; default all. */
   readonly topics?: readonly string[]
@@ -189,8 +228,6 @@ export interface MirrorPartition {
   readonly lostRanges: readonly { readonly from: bigint; readonly to: bigint }[]
   /** How many offsets those are. */
   readonly lostOffsets: bigint
-export type { MirrorMetadata, ReadOnlyTopics, SyncState } from './metadata-view.js'
-
   /** The transaction on the source for whose end the partition waits: all below its first offset is copied. */
   readonly openTransaction: OpenTransaction | undefined
 }

@@ -6,8 +6,10 @@ import Create from '../../../commands/create.js'
 import Delete from '../../../commands/delete.js'
 import Describe from '../../../commands/describe.js'
 import List from '../../../commands/list.js'
+import Pause from '../../../commands/pause.js'
 import Recover from '../../../commands/recover.js'
 import Remove from '../../../commands/remove.js'
+import Resume from '../../../commands/resume.js'
 import Throttle from '../../../commands/throttle.js'
 import Verify from '../../../commands/verify.js'
 import type { Admin, CommandClass } from '../../../src/cli/base-command.js'
@@ -20,8 +22,8 @@ const beyond = 9_223_372_036_854_775_807n
 
 const bad = { topic: 'b', mirror: 'm', ok: false, error: failure('UNKNOWN_TOPIC', 'no') } as const
 const partitions = [
-  { partition: 0, destinationOffset: beyond, sourceOffset: beyond, lost: 0n },
-  { partition: 1, destinationOffset: undefined, sourceOffset: undefined, lost: undefined },
+  { partition: 0, destinationOffset: beyond, sourceOffset: beyond, lost: 0n, sourceSeenAt: 5 },
+  { partition: 1, destinationOffset: undefined, sourceOffset: undefined, lost: undefined, sourceSeenAt: undefined },
 ]
 const gone = { topic: 'a', mirror: 'm', ok: true, how: 'fenced', partitions } as const
 const recovered = [
@@ -64,6 +66,7 @@ const recovered = [
     explanation: 'x',
   },
 ] as const
+const paused = { topic: 'a', mirror: 'm', ok: true, partitions: 2, how: 'changed' } as const
 const listing = { mirror: 'm', topics: 1, sourceBootstrap: ':9092', sourceClusterId: undefined }
 
 const compared = {
@@ -139,6 +142,8 @@ const admin = {
   }),
   removeTopicsFromMirror: async () => ({ topics: [gone, bad], warnings: [] }),
   deleteMirror: async () => ({ mirror: 'm', deleted: false, topics: [gone, bad], warnings: [] }),
+  pauseMirror: async () => ({ mirror: 'm', topics: [paused, { ...paused, topic: 'c', how: 'unchanged' }, bad], warnings: [] }),
+  resumeMirror: async () => ({ mirror: 'm', topics: [paused, bad], warnings: [] }),
   alterMirror: async () => ({ mirror: 'm', changed: ['a'], warnings: [] }),
   listMirrors: async () => ({ mirrors: [listing], warnings: [] }),
   describeMirrors: async () => ({
@@ -249,6 +254,9 @@ const CASES: [name: string, verb: CommandClass, words: string[]][] = [
   ['recover', Recover, ['--mirror', 'm']],
   ['recover', Recover, ['--mirror', 'm', '--dry-run']],
   ['delete', Delete, ['--mirror', 'm']],
+  ['pause', Pause, ['--mirror', 'm']],
+  ['pause', Pause, ['--mirror', 'm', '--dry-run']],
+  ['resume', Resume, ['--mirror', 'm', '--topic', 'a']],
   ['alter', Alter, ['--mirror', 'm', '--delete-config', 'a']],
   ['throttle', Throttle, ['--broker', '4', '--rate', '1']],
   ['throttle', Throttle, ['--topic', 't', '--replicas', '*']],

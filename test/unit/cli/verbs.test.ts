@@ -27,7 +27,7 @@ const removed = (topic: string): TopicResult<RemovedTopic> => ({
   mirror: 'my-mirror',
   ok: true,
   how: 'confirmed',
-  partitions: [{ partition: 0, destinationOffset: 66n, sourceOffset: 69n, lost: 3n }],
+  partitions: [{ partition: 0, destinationOffset: 66n, sourceOffset: 69n, lost: 3n, sourceSeenAt: undefined }],
 })
 const bad = {
   topic: 'bad',
