@@ -1,0 +1,49 @@
+import type { AclBinding } from '../../client/admin-acls.js'
+import { coversTopic, formatBinding, parseBinding } from '../../mirror/acl-bindings.js'
+import { isActive, type MirrorEntry, type MirrorState } from '../../mirror/fold.js'
+import type { AclRecord, TopicSpec } from '../../mirror/state.js'
+
+/** What is to happen to one rule on the destination, and to the mirror's record of it. */
+export interface AclStep {
+  readonly mirror: string
+  readonly binding: AclBinding
+  /** `none` changes the record only. */
+  readonly effect: 'create' | 'delete' | 'none'
+  /** What to record: before a creation, after a deletion. null erases, undefined leaves the record as it is. */
+  readonly record: StepRecord | null | undefined
+  /** What is on record so far. */
+  readonly before: AclRecord | undefined
+}
+
+export type StepRecord = Pick<AclRecord, 'what' | 'standsFor'>
+
+/** Topics whose rules follow the source; those on their way out, or about to be copied again, stay as they are. */
+export const followsSource = (spec: TopicSpec | undefined): boolean =>
+  spec !== undefined && (spec.desired === 'MIRRORING' || spec.desired === 'PAUSED') && spec.reseed === undefined
+
+/** Names of the topics of a mirror whose rules follow the source. */
+export const followers = (topics: MirrorEntry['topics']): string[] =>
+  [...topics].filter(([, spec]) => followsSource(spec)).map(([topic]) => topic)
+
+/** Names of the topics that have left a mirror. */
+export const gone = (topics: MirrorEntry['topics']): string[] => [...topics].filter(([, spec]) => !isActive(spec)).map(([topic]) => topic)
+
+/** Whether a rule is this mirror's to change now: one on topics that have left belongs to the destination alone. */
+export const isLive = (binding: AclBinding, following: readonly string[]): boolean =>
+  binding.resourceType === 'TOPIC' ? following.some((topic) => coversTopic(binding, topic)) : following.length > 0
+
+/** The rules of a mirror's records. A key nobody of ours can have written is passed over. */
+export function recordsOf(acls: MirrorEntry['acls']): { key: string; binding: AclBinding; record: AclRecord }[] {
+  return [...acls].flatMap(([key, record]) => {
+    const binding = parseBinding(key)
+    return binding === undefined ? [] : [{ key, binding, record }]
+  })
+}
+
+/** Whether another mirror answers for this rule too: then it stays when one of them lets go. */
+export const isShared = (state: MirrorState, mirror: string, key: string): boolean =>
+  state.mirrors().some((other) => other.name !== mirror && isOnDestination(other.acls.get(key)))
+
+const isOnDestination = (record: AclRecord | undefined): boolean => record !== undefined && record.what !== 'withheld'
+
+export const keysOf = (bindings: Iterable<AclBinding>): Set<string> => new Set([...bindings].map(formatBinding))
