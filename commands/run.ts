@@ -57,7 +57,7 @@ export default class Run extends BaseCommand {
     const { stderr } = this.terminal
     const human = stderr.isTTY === true
     const log = observe.createLog({ stream: stderr, human, colour: this.wantsColourOn(stderr, flags), level: flags['log-level'] })
-    const stopLogging = observe.logEvents(log)
+    const stopLogging = [observe.logEvents(log), observe.logSyncs(log)]
     let runner: Runner | undefined
     const server = address && (await observe.serveHttp(address, { snapshot: () => runner?.snapshot ?? STARTING }))
     if (server) log.info(`health and metrics on http://${server.address}`)
@@ -76,7 +76,7 @@ export default class Run extends BaseCommand {
       log.info('drained and left')
     } finally {
       await server?.close()
-      stopLogging()
+      for (const stop of stopLogging) stop()
     }
   }
 

@@ -41,12 +41,18 @@ export interface ObserverServer {
 export async function serveHttp(address: ListenAddress, options: MetricsOptions): Promise<ObserverServer> {
   const metrics = createMetrics(options)
   const server = createServer((request, response) => void answer(request, response, options.snapshot, metrics))
-  await listen(server, address)
+  try {
+    await listen(server, address)
+  } catch (error) {
+    metrics.close()
+    throw error
+  }
   const bound = server.address() as AddressInfo
   return {
     address: formatListenAddress({ host: address.host, port: bound.port }),
     close: () =>
       new Promise((resolve) => {
+        metrics.close()
         server.close(() => resolve())
         server.closeAllConnections()
       }),

@@ -1,8 +1,9 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { PartitionSnapshot, RunnerSnapshot } from '../engine/events.js'
+import { addSyncMetrics } from './sync-metrics.js'
 
 export interface MetricsOptions {
-  /** Called once a scrape: metrics cost nothing between scrapes. */
+  /** Called once a scrape: metrics of partitions cost nothing between scrapes. */
   readonly snapshot: () => RunnerSnapshot
   /** Above this many partitions series are per topic, above this many topics per mirror. Default 1000. */
   readonly partitionLimit?: number
@@ -12,6 +13,8 @@ export interface Metrics {
   readonly contentType: string
   /** The metrics in Prometheus' text format. */
   render(): Promise<string>
+  /** Ends the listening for what counts between scrapes. */
+  close(): void
 }
 
 const LABELS = ['mirror', 'topic', 'partition'] as const
@@ -57,6 +60,7 @@ export function createMetrics({ snapshot, partitionLimit = 1000 }: MetricsOption
   const alive = gauge('runner_alive', '1 while this runner is a member of the group')
   const shards = gauge('runner_owned_shards', 'Shards owned by this runner')
   const buffered = gauge('runner_buffered_bytes', 'Fetched bytes not yet appended')
+  const close = addSyncMetrics(registry)
   const processMetrics = createProcessMetrics(registry)
   const tally = new Tally()
 
@@ -77,6 +81,7 @@ export function createMetrics({ snapshot, partitionLimit = 1000 }: MetricsOption
   }
   return {
     contentType: registry.contentType,
+    close,
     render: () => {
       fill(snapshot())
       return registry.metrics()

@@ -102,11 +102,11 @@ describe('the rooms', () => {
     expect(wrong.map(say)).toEqual([])
   })
 
-  it('keep observing apart: only commands start it, and it sees nothing of ours but types of engine and mirror', () => {
+  it('keep observing apart: only commands start it, and it sees nothing of ours but types of engine, sync and mirror', () => {
     const users = IMPORTS.filter((i) => isOurs(i) && targetOf(i) === 'observe' && !['observe', 'commands'].includes(roomOf(i.file)))
     expect(users.map(say)).toEqual([])
     const seen = IMPORTS.filter((i) => roomOf(i.file) === 'observe' && isOurs(i) && targetOf(i) !== 'observe')
-    expect(seen.filter((i) => !(i.typeOnly && ['engine', 'mirror'].includes(targetOf(i)))).map(say)).toEqual([])
+    expect(seen.filter((i) => !(i.typeOnly && ['engine', 'sync', 'mirror'].includes(targetOf(i)))).map(say)).toEqual([])
   })
 
   it('keep the pure ones free of input and output', () => {
