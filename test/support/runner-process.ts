@@ -25,6 +25,8 @@ export interface RunnerOptions {
   /** Java client properties, over a session of 3 s. */
   readonly properties?: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
+  /** What of config providers it may resolve: `--allow-config`. */
+  readonly allowConfig?: string
   /** Serve health and metrics at a port of its own, see {@link RunnerProcess.metrics}. */
   readonly http?: boolean
 }
@@ -52,7 +54,8 @@ export class RunnerProcess {
     const properties = Object.entries({ ...QUICK_SESSION, ...options.properties }).flatMap(([key, value]) => ['-X', `${key}=${value}`])
     const mirrors = (options.mirrors ?? []).flatMap((mirror) => ['--mirror', mirror])
     const http = options.http ? ['--http', '127.0.0.1:0'] : []
-    const words = ['run', '--bootstrap-server', options.bootstrap, ...properties, ...mirrors, ...http]
+    const allowed = options.allowConfig === undefined ? [] : ['--allow-config', options.allowConfig]
+    const words = ['run', '--bootstrap-server', options.bootstrap, ...properties, ...mirrors, ...http, ...allowed]
     return new RunnerProcess(
       spawn(process.execPath, [PROGRAM, ...words], { env: { ...process.env, ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] }),
     )
