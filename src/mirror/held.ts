@@ -31,6 +31,8 @@ export interface HeldSettings {
   readonly apply: ReadonlyMap<string, string>
   /** Held key → real value to be applied at failover; null removes the override. */
   readonly held: Readonly<Record<string, string | null>>
+  /** The source's own values among all these: what may be taken away again once the source has it no more. */
+  readonly taken: Readonly<Record<string, string>>
 }
 
 /**
@@ -54,7 +56,8 @@ export function holdSettings(
   const held: Record<string, string | null> = {}
   for (const key of forced.keys()) held[key] = taken.get(key) ?? (ours ? null : (local.get(key) ?? null))
   const ordinary = [...taken].filter(([key]) => !forced.has(key) && destinationDefaults.has(key))
-  return { apply: new Map([...ordinary, ...forced]), held }
+  const known = [...taken].filter(([key]) => destinationDefaults.has(key))
+  return { apply: new Map([...ordinary, ...forced]), held, taken: Object.fromEntries(known) }
 }
 
 function largest(values: readonly (string | undefined)[]): string | undefined {

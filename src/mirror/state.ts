@@ -75,6 +75,8 @@ export interface TopicSpec {
   readonly producers: readonly PartitionProducer[]
   /** Held key → real value to be applied at failover; null removes the override. */
   readonly held: Readonly<Record<string, string | null>>
+  /** The source's own settings that the destination has, in force or held; undefined before they were first compared. */
+  readonly taken?: Readonly<Record<string, string>> | undefined
   readonly addedAt: number
   readonly reseed?: Reseed | undefined
 }
@@ -234,6 +236,7 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
     partitions: numberOf(json.partitions, 'partitions'),
     producers: arrayOf(json.producers, 'producers', producerOf),
     held: mapValuesOf(json.held, 'held', (item, field) => (item === null ? null : textOf(item, field))),
+    taken: optionally(json.taken, 'taken', (item, field) => mapValuesOf(item, field, textOf)),
     addedAt: numberOf(json.addedAt, 'addedAt'),
     reseed: optionally(json.reseed, 'reseed', reseedOf),
   }),

@@ -1,23 +1,18 @@
 import type { Cluster } from '../client/cluster.js'
-import { KeyedLog } from '../client/keyed-log.js'
 import { mirrorConfigOf } from '../mirror/config.js'
-import { failure, MirrorError, usageError } from '../mirror/errors.js'
+import { failure, usageError } from '../mirror/errors.js'
+import { about, DESTINATION, sourceOf, toMirrorError } from '../mirror/failures.js'
 import { isLiteral, parsePattern } from '../mirror/filters.js'
-import { isActive, MirrorState } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
 import { selectTopics } from '../mirror/selection.js'
-import type { TopicSpec } from '../mirror/state.js'
-import { STATE_TOPIC } from '../mirror/state-topic.js'
-import { Errors, KafkaError } from '../protocol/errors.js'
+import { type Mirror, mustExist } from '../mirror/spec-store.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { uuidToBase64 } from '../protocol/uuid.js'
-import { checkNotTaken } from './add-checks.js'
-import { type Addition, type Plan, planTopic } from './add-plan.js'
+import { type Addition, mirrorsOf, planTopic } from '../sync/topics/add-plan.js'
+import { addPlanned, unlessCreatedMeanwhile } from '../sync/topics/add-topic.js'
 import { byName, entriesOf, inPool, type ServiceContext } from './context.js'
-import { prepareTopic } from './destination-topic.js'
-import { about, DESTINATION, sourceOf, toMirrorError } from './failures.js'
 import { checkedClusterId, withSource } from './source-connection.js'
-import { type Mirror, mustExist, put } from './state-store.js'
+import { topicAdmission } from './topic-admission.js'
 import type { AddedTopic, AddTopicsToMirrorOptions, AddTopicsToMirrorResult, TextMap, TopicResult } from './types.js'
 
 const TOPICS_AT_ONCE = 8
@@ -37,8 +32,8 @@ export async function addTopicsToMirror(
   for (const mirror of mirrors) {
     const bootstrapServers = options.remoteBootstrapServer
     const added = await withSource({ mirror: mirror.name, configs: mirror.configs, bootstrapServers }, async (source) => {
-      const addition = await begin(context, mirror, source, options, warnings)
-      return addAll(addition, selectors.get(mirror.name)!)
+      const request = await begin(context, mirror, source, options, warnings)
+      return addAll(request, selectors.get(mirror.name)!)
     })
     results.push(...added.sort(byName))
   }
@@ -78,34 +73,49 @@ async function checkReplicationFactor({ destination }: ServiceContext, factor: n
   throw failure('REPLICATION_FACTOR', `replication factor ${factor} is larger than the destination's ${brokers} broker(s)`)
 }
 
+/** What one call adds to one mirror. */
+interface Request {
+  readonly context: ServiceContext
+  readonly mirror: Mirror
+  readonly addition: Addition
+  readonly options: AddTopicsToMirrorOptions
+  readonly warnings: string[]
+}
+
 async function begin(
   context: ServiceContext,
   mirror: Mirror,
   source: Cluster,
   options: AddTopicsToMirrorOptions,
   warnings: string[],
-): Promise<Addition> {
+): Promise<Request> {
+  const { destination } = context
   const sourceClusterId = await checkedClusterId(source, mirror.name, mirror.spec.sourceClusterId)
-  const destinationClusterId = await about(DESTINATION, undefined, () => context.destination.clusterId())
+  const destinationClusterId = await about(DESTINATION, undefined, () => destination.clusterId())
   if (sourceClusterId === destinationClusterId) {
     throw failure('SAME_CLUSTER', `source and destination of mirror ${mirror.name} are the same cluster (${sourceClusterId})`)
   }
   const sourceTopics = await source.topics()
-  const sourceState = sourceTopics.has(STATE_TOPIC) ? await sourceMirrors(source) : undefined
-  return { context, mirror, source, sourceClusterId, sourceTopics, sourceState, destinationClusterId, options, warnings }
+  const addition: Addition = {
+    mirror: mirror.name,
+    source,
+    destination,
+    admission: topicAdmission(source, destination),
+    sourceClusterId,
+    sourceTopics,
+    sourceState: await mirrorsOf(source, sourceTopics),
+    destinationClusterId,
+  }
+  return { context, mirror, addition, options, warnings }
 }
 
-/** The mirrors the source itself is the destination of; unknown without the right to read them. */
-async function sourceMirrors(source: Cluster): Promise<MirrorState | undefined> {
-  const records = await new KeyedLog(source, STATE_TOPIC).load().catch(() => undefined)
-  return records && MirrorState.of(records)
-}
-
-async function addAll(addition: Addition, selectors: readonly string[]): Promise<TopicResult<AddedTopic>[]> {
-  const { mirror, options, sourceTopics } = addition
+async function addAll(request: Request, selectors: readonly string[]): Promise<TopicResult<AddedTopic>[]> {
+  const { mirror, options, addition } = request
   const exclude = [...(options.exclude ?? []), ...mirrorConfigOf(mirror.configs).topicsExclude]
   // Patterns never mean a cluster's own topics, whatever is excluded; a name does, and is then told why not.
-  const ordinary = [...sourceTopics.values()].filter(({ name, internal }) => !internal || selectors.includes(name)).map(({ name }) => name)
+  const ordinary = [...addition.sourceTopics.values()]
+    .filter(({ name, internal }) => !internal || selectors.includes(name))
+    .map(({ name }) => name)
   const selection = selectTopics(selectors, exclude, ordinary)
   const failed = [
     ...selection.missing.map((topic) => ({
@@ -117,29 +127,36 @@ async function addAll(addition: Addition, selectors: readonly string[]): Promise
       error: failure('UNKNOWN_TOPIC', `no topic on the source of mirror ${mirror.name} matches ${topic}`, SEE),
     })),
   ].map(({ topic, error }): TopicResult<AddedTopic> => ({ topic, mirror: mirror.name, ok: false, error }))
-  return [...failed, ...(await inPool(TOPICS_AT_ONCE, selection.topics, (topic) => addOne(addition, topic)))]
+  return [...failed, ...(await inPool(TOPICS_AT_ONCE, selection.topics, (topic) => addOne(request, topic)))]
 }
 
 const SEE = 'Names are case-sensitive; topics without the right to DESCRIBE are not seen.'
 
 /** One topic from check to record. Never throws: one topic's error is no other's. */
-async function addOne(addition: Addition, topic: string): Promise<TopicResult<AddedTopic>> {
-  const { mirror } = addition
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return { topic, mirror: mirror.name, ok: true, ...(await planAndAdd(addition, topic)) }
-    } catch (error) {
-      // Somebody else created it since we looked: look again, at the mirrors too.
-      if (isExisting(error) && attempt < ATTEMPTS) continue
-      return { topic, mirror: mirror.name, ok: false, error: toMirrorError(error, DESTINATION, `topic ${topic} could not be added`) }
-    }
+async function addOne(request: Request, topic: string): Promise<TopicResult<AddedTopic>> {
+  const mirror = request.mirror.name
+  try {
+    return { topic, mirror, ok: true, ...(await unlessCreatedMeanwhile(() => planAndAdd(request, topic))) }
+  } catch (error) {
+    return { topic, mirror, ok: false, error: toMirrorError(error, DESTINATION, `topic ${topic} could not be added`) }
   }
 }
 
-async function planAndAdd(addition: Addition, topic: string): Promise<AddedTopic> {
-  const { mirror, context, options } = addition
-  const plan = await about(sourceOf(mirror.name), `topic ${topic} could not be added`, () => planTopic(addition, topic))
-  const topicId = options.dryRun || plan.how === 'unchanged' ? plan.here?.topicId : await addPlanned(context, addition, plan)
+async function planAndAdd({ mirror, context, addition, options, warnings }: Request, topic: string): Promise<AddedTopic> {
+  const wantedId = entriesOf(options.topicIds ?? {}).get(topic)
+  const plan = await about(sourceOf(mirror.name), `topic ${topic} could not be added`, async () =>
+    planTopic(addition, await context.store.read(), topic, wantedId),
+  )
+  let topicId = plan.here?.topicId
+  if (!options.dryRun && plan.how !== 'unchanged') {
+    const added = await addPlanned(addition, plan, context.store, {
+      replicationFactor: options.replicationFactor,
+      excludedSettings: mirrorConfigOf(mirror.configs).topicPropertiesExclude,
+      now: () => context.now(),
+    })
+    topicId = added.topicId
+    warnings.push(...added.warnings)
+  }
   return {
     partitions: plan.there.partitions.length,
     sourceTopicId: shown(plan.there.topicId) ?? '',
@@ -149,46 +166,4 @@ async function planAndAdd(addition: Addition, topic: string): Promise<AddedTopic
   }
 }
 
-const ATTEMPTS = 3
-
-const isExisting = (error: unknown): boolean =>
-  error instanceof MirrorError && error.cause instanceof KafkaError && error.cause.code === Errors.TOPIC_ALREADY_EXISTS
-
 const shown = (topicId: string | undefined) => (topicId === undefined || topicId === NO_UUID ? undefined : uuidToBase64(topicId))
-
-/** Prepares the destination's topic, then records the addition, which makes runners begin. Gives the destination's topic id. */
-async function addPlanned(context: ServiceContext, addition: Addition, plan: Plan): Promise<string> {
-  const { mirror, source, options } = addition
-  const { there } = plan
-  const prepared = await prepareTopic({
-    source,
-    destination: context.destination,
-    there,
-    here: plan.here,
-    replicationFactor: options.replicationFactor,
-    excludedSettings: mirrorConfigOf(mirror.configs).topicPropertiesExclude,
-  })
-  addition.warnings.push(...prepared.warnings)
-  await context.store.update((state) => {
-    const now = mustExist(state, mirror.name)
-    checkNotTaken(state, mirror.name, there.name)
-    const before = now.topics.get(there.name)
-    if (isActive(before)) return { records: [], result: undefined }
-    const spec: TopicSpec = {
-      desired: 'MIRRORING',
-      sourceTopicId: there.topicId,
-      destinationTopicId: prepared.topicId,
-      partitions: there.partitions.length,
-      producers: prepared.producers,
-      held: prepared.held,
-      // It tells this addition from earlier ones, so it must differ from them whatever the clock says.
-      addedAt: Math.max(context.now(), (before?.addedAt ?? 0) + 1),
-    }
-    const pinned =
-      now.spec.sourceClusterId === undefined
-        ? [put({ kind: 'mirror', mirror: mirror.name }, { ...now.spec, sourceClusterId: addition.sourceClusterId })]
-        : []
-    return { records: [...pinned, put({ kind: 'topic', mirror: mirror.name, topic: there.name }, spec)], result: undefined }
-  })
-  return prepared.topicId
-}

@@ -1,16 +1,15 @@
-import { createPartitions, createTopics, initProducerId, unwrap } from '../client/admin.js'
-import type { Cluster } from '../client/cluster.js'
-import type { TopicMetadata } from '../client/metadata.js'
-import { isLed } from '../client/metadata.js'
-import { failure } from '../mirror/errors.js'
-import { type HeldSettings, holdSettings } from '../mirror/held.js'
-import type { PartitionProducer } from '../mirror/state.js'
-import { STATE_TOPIC } from '../mirror/state-topic.js'
-import { Errors, KafkaError } from '../protocol/errors.js'
-import { NO_UUID } from '../protocol/schema.js'
-import { about, DESTINATION, isMissingRight } from './failures.js'
-import { refuseMissingRights } from './rights.js'
-import { applyTopicSettings, destinationDefaults, readTopicConfigs, refusalWarnings } from './topic-settings.js'
+import { createPartitions, createTopics, initProducerId, unwrap } from '../../client/admin.js'
+import type { Cluster } from '../../client/cluster.js'
+import type { TopicMetadata } from '../../client/metadata.js'
+import { isLed } from '../../client/metadata.js'
+import { failure } from '../../mirror/errors.js'
+import { about, DESTINATION, isMissingRight } from '../../mirror/failures.js'
+import { type HeldSettings, holdSettings } from '../../mirror/held.js'
+import type { PartitionProducer } from '../../mirror/state.js'
+import { STATE_TOPIC } from '../../mirror/state-topic.js'
+import { Errors, KafkaError } from '../../protocol/errors.js'
+import { NO_UUID } from '../../protocol/schema.js'
+import { type AppliedSettings, applyTopicSettings, destinationDefaults, readTopicConfigs, refusalWarnings } from './topic-settings.js'
 
 const APPEARS_WITHIN_MS = 30_000
 /** InitProducerId requests in flight at once. */
@@ -20,6 +19,8 @@ const PRODUCER_IDS_AT_ONCE = 50
 export interface PreparedTopic {
   readonly topicId: string
   readonly held: Readonly<Record<string, string | null>>
+  /** The source's own settings as they are in force here or held. */
+  readonly taken: Readonly<Record<string, string>>
   readonly producers: readonly PartitionProducer[]
   readonly warnings: readonly string[]
 }
@@ -51,26 +52,31 @@ export async function prepareTopic(preparation: Preparation): Promise<PreparedTo
     const local = here === undefined ? preparation.ownSettings : (await readTopicConfigs(destination, there.name)).overrides
     const settings = holdSettings(sourceConfigs, defaults, preparation.excludedSettings, local)
     // First, since a broker without producer ids (a preview of KRaft) can be no destination at all.
-    const producers = await allocate(destination, partitions)
-    const { warnings, id } =
-      here === undefined ? await create(preparation, settings) : { warnings: await takeIn(preparation, here, settings), id: here.topicId }
+    const producers = await allocateProducers(destination, partitions)
+    const { refused, id } =
+      here === undefined ? await create(preparation, settings) : { refused: await takeIn(preparation, here, settings), id: here.topicId }
     const topicId = await appeared(destination, there.name, partitions, id)
-    return { topicId, held: settings.held, producers, warnings }
+    const taken = Object.fromEntries(Object.entries(settings.taken).filter(([key]) => !refused.refused.some((other) => other.key === key)))
+    return { topicId, held: settings.held, taken, producers, warnings: refusalWarnings(there.name, refused) }
   })
 }
 
 interface Created {
   readonly id: string
-  readonly warnings: string[]
+  readonly refused: AppliedSettings
 }
+
+const NONE_REFUSED: AppliedSettings = { refused: [], exists: true }
 
 async function create(preparation: Preparation, settings: HeldSettings): Promise<Created> {
   const { destination, there, replicationFactor, ownSettings = new Map() } = preparation
   const configs = new Map([...ownSettings, ...settings.apply])
   const topic = { name: there.name, partitions: there.partitions.length, ...(replicationFactor === undefined ? {} : { replicationFactor }) }
   const complete = await tryCreate(destination, { ...topic, configs })
-  if (!(complete instanceof KafkaError)) return { id: complete, warnings: [] }
-  if (isMissingRight(complete)) refuseMissingRights([{ side: 'destination', operation: 'CREATE', resource: `topic ${there.name}` }])
+  if (!(complete instanceof KafkaError)) return { id: complete, refused: NONE_REFUSED }
+  const lacksRight: boolean = isMissingRight(complete)
+  if (lacksRight)
+    throw failure('RIGHTS_MISSING', `a right is missing: CREATE on topic ${there.name} of the destination`, 'Grant it with kafka-acls.')
   if (complete.code !== Errors.INVALID_CONFIG && complete.code !== Errors.POLICY_VIOLATION) throw complete
   // Some setting of the source means nothing here. What old data needs comes first, the rest one by one.
   const needed = new Map([...settings.apply].filter(([key]) => Object.hasOwn(settings.held, key)))
@@ -78,7 +84,7 @@ async function create(preparation: Preparation, settings: HeldSettings): Promise
   if (reduced instanceof KafkaError) throw reduced
   await appeared(destination, there.name, topic.partitions, reduced)
   const rest = new Map([...configs].filter(([key]) => !needed.has(key)))
-  return { id: reduced, warnings: refusalWarnings(there.name, await applyTopicSettings(destination, there.name, rest)) }
+  return { id: reduced, refused: await applyTopicSettings(destination, there.name, rest) }
 }
 
 /** The new topic's id. */
@@ -89,18 +95,18 @@ async function tryCreate(destination: Cluster, topic: Parameters<typeof createTo
   return result.error
 }
 
-async function takeIn({ destination, there }: Preparation, here: TopicMetadata, settings: HeldSettings): Promise<string[]> {
+async function takeIn({ destination, there }: Preparation, here: TopicMetadata, settings: HeldSettings): Promise<AppliedSettings> {
   const applied = await applyTopicSettings(destination, there.name, settings.apply)
   const essential = applied.refused.find(({ key }) => Object.hasOwn(settings.held, key))
   if (essential !== undefined) throw failure('KAFKA', `it does not take ${essential.key}: ${essential.reason}`)
   if (here.partitions.length < there.partitions.length) {
     unwrap((await createPartitions(destination, new Map([[there.name, there.partitions.length]]))).get(there.name)!)
   }
-  return refusalWarnings(there.name, applied)
+  return applied
 }
 
 /** The topic's id once every partition has a leader; of a topic with this very id, unless brokers have none or don't tell. */
-async function appeared(destination: Cluster, topic: string, partitions: number, id: string): Promise<string> {
+export async function appeared(destination: Cluster, topic: string, partitions: number, id: string): Promise<string> {
   const deadline = Date.now() + APPEARS_WITHIN_MS
   for (;;) {
     const found = (await destination.topics([topic])).get(topic)
@@ -114,7 +120,7 @@ async function appeared(destination: Cluster, topic: string, partitions: number,
 }
 
 /** One producer id per partition: whoever copies it uses that one, so that the broker sees duplicates and gaps. */
-async function allocate(destination: Cluster, partitions: number): Promise<PartitionProducer[]> {
+export async function allocateProducers(destination: Cluster, partitions: number): Promise<PartitionProducer[]> {
   const producers: PartitionProducer[] = []
   while (producers.length < partitions) {
     const count = Math.min(PRODUCER_IDS_AT_ONCE, partitions - producers.length)

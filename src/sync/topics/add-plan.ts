@@ -1,0 +1,92 @@
+import type { Cluster } from '../../client/cluster.js'
+import { KeyedLog } from '../../client/keyed-log.js'
+import type { TopicMetadata } from '../../client/metadata.js'
+import { failure } from '../../mirror/errors.js'
+import { isActive, MirrorState } from '../../mirror/fold.js'
+import type { TopicSpec } from '../../mirror/state.js'
+import { STATE_TOPIC } from '../../mirror/state-topic.js'
+import type { TopicAdmission } from '../types.js'
+import { checkNoLoop, checkNotTaken, checkSourceTopic } from './add-checks.js'
+import { type LogBounds, logBounds } from './log-bounds.js'
+
+/** Fast-forward, as measured: offsets per second and bytes on disk per offset. */
+const FAST_FORWARD_PER_SECOND = 14e6
+const FAST_FORWARD_BYTES_PER_OFFSET = 1.4
+
+/** What additions to one mirror work with: the source as it was seen, and where it leads. */
+export interface Addition {
+  readonly mirror: string
+  readonly source: Cluster
+  readonly destination: Cluster
+  readonly admission: TopicAdmission
+  readonly sourceClusterId: string
+  readonly sourceTopics: ReadonlyMap<string, TopicMetadata>
+  /** The mirrors the source itself is the destination of; undefined where they cannot be read. */
+  readonly sourceState: MirrorState | undefined
+  readonly destinationClusterId: string
+}
+
+/** Fast-forward of all partitions before copying begins. */
+export interface FastForward {
+  readonly offsets: bigint
+  readonly seconds: number
+  readonly bytes: bigint
+}
+
+/** A topic that passed every check, before anything is written for it. */
+export interface Plan {
+  readonly there: TopicMetadata
+  readonly here: TopicMetadata | undefined
+  readonly how: 'created' | 'taken-over' | 'continued' | 'unchanged'
+  readonly fastForward: FastForward | undefined
+}
+
+/** The mirrors whose destination a source is, with the topics they copy: none without its state topic, unknown without the right to read it. */
+export async function mirrorsOf(source: Cluster, topics: ReadonlyMap<string, TopicMetadata>): Promise<MirrorState | undefined> {
+  if (!topics.has(STATE_TOPIC)) return undefined
+  const records = await new KeyedLog(source, STATE_TOPIC).load().catch(() => undefined)
+  return records && MirrorState.of(records)
+}
+
+/**
+ * Looks at both sides and refuses what cannot be added; writes nothing. `wantedId` is what the source's topic must have, in
+ * Kafka's own spelling. Throws MirrorError, KafkaError, ConnectionError.
+ */
+export async function planTopic(addition: Addition, state: MirrorState, topic: string, wantedId?: string): Promise<Plan> {
+  const { mirror, source, destination, admission } = addition
+  const there = addition.sourceTopics.get(topic)!
+  checkSourceTopic(there, wantedId)
+  checkNotTaken(state, mirror, topic)
+  await admission.checkRights(topic)
+  checkNoLoop(addition.sourceState, addition.destinationClusterId, topic)
+  const found = (await destination.topics([topic])).get(topic)
+  const here = found === undefined || found.partitions.length === 0 ? undefined : found
+  const spec = state.mirror(mirror)?.topics.get(topic)
+  if (isActive(spec)) return unchanged(there, here, spec)
+  const sourceBounds = await logBounds(source, topic, there.partitions.length)
+  const existing = here && (await admission.checkExisting(there, here, sourceBounds))
+  return { there, here, how: existing?.how ?? 'created', fastForward: fastForwardOf(sourceBounds, existing?.bounds ?? []) }
+}
+
+/** A topic the mirror has already: fine as long as it is still the same topic on the source. */
+function unchanged(there: TopicMetadata, here: TopicMetadata | undefined, spec: TopicSpec): Plan {
+  if (there.topicId !== spec.sourceTopicId) {
+    throw failure(
+      'TOPIC_RECREATED',
+      `topic ${there.name} was recreated on the source since it was added`,
+      'To copy the new one and keep the old copy: recover --on-divergence reseed.',
+    )
+  }
+  return { there, here, how: 'unchanged', fastForward: undefined }
+}
+
+function fastForwardOf(source: readonly LogBounds[], destination: readonly LogBounds[]): FastForward | undefined {
+  let offsets = 0n
+  for (const [partition, { logStartOffset }] of source.entries()) {
+    const from = destination[partition]?.highWatermark ?? 0n
+    if (logStartOffset > from) offsets += logStartOffset - from
+  }
+  if (offsets === 0n) return undefined
+  const count = Number(offsets)
+  return { offsets, seconds: count / FAST_FORWARD_PER_SECOND, bytes: BigInt(Math.ceil(count * FAST_FORWARD_BYTES_PER_OFFSET)) }
+}

@@ -1,0 +1,43 @@
+import type { MirrorConfig } from '../../mirror/config.js'
+import type { MirrorState } from '../../mirror/fold.js'
+import { selectTopics } from '../../mirror/selection.js'
+import type { SyncProblem } from '../../mirror/state.js'
+import { CLUSTER_OWN_TOPICS } from '../../mirror/state-topic.js'
+
+export interface FoundTopic {
+  readonly name: string
+  /** As the source's brokers mark their own. What only looks so is a topic as any other. */
+  readonly internal: boolean
+}
+
+export interface DiscoveryPlan {
+  /** To be added, sorted. */
+  readonly add: readonly string[]
+  readonly problems: readonly SyncProblem[]
+  readonly notes: readonly string[]
+}
+
+type Filters = Pick<MirrorConfig, 'topicsInclude' | 'topicsExclude'>
+
+/** Which topics of the source the mirror does not know yet and should have. Pure. */
+export function planDiscovery(state: MirrorState, mirror: string, filters: Filters, found: Iterable<FoundTopic>): DiscoveryPlan {
+  const known = state.mirror(mirror)?.topics ?? new Map()
+  const ordinary = [...found].filter(({ name, internal }) => !internal && !CLUSTER_OWN_TOPICS.has(name)).map(({ name }) => name)
+  const { topics, missing } = selectTopics(filters.topicsInclude, filters.topicsExclude, ordinary)
+  const add: string[] = []
+  const problems: SyncProblem[] = []
+  for (const topic of topics) {
+    // One that was removed is known too: it comes back by name only.
+    if (known.has(topic)) continue
+    const owner = state.mirrorOf(topic)
+    if (owner === undefined) add.push(topic)
+    else problems.push({ item: topic, message: `topic ${topic} is already mirrored by mirror ${owner}; leave it out of one of the two` })
+  }
+  const absent = missing.filter((topic) => !known.has(topic))
+  const notes = absent.map((topic) => `topic ${topic} of mirror.topics.include is not on the source`)
+  return { add, problems, notes }
+}
+
+/** Whether the mirror, as it is now, still wants a topic that was found: settings and topics may have changed since. */
+export const isStillWanted = (state: MirrorState, mirror: string, filters: Filters, topic: string): boolean =>
+  planDiscovery(state, mirror, filters, [{ name: topic, internal: false }]).add.length > 0

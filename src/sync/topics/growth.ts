@@ -1,0 +1,60 @@
+import { createPartitions, unwrap } from '../../client/admin.js'
+import { about, DESTINATION, toMirrorError } from '../../mirror/failures.js'
+import type { ActiveTopic } from '../../mirror/fold.js'
+import { inPool } from '../../mirror/in-pool.js'
+import { put } from '../../mirror/spec-store.js'
+import type { SyncProblem } from '../../mirror/state.js'
+import type { SyncContext, SyncLoop } from '../types.js'
+import { caredFor, isCaredFor } from './active-topics.js'
+import { allocateProducers, appeared } from './destination-topic.js'
+import { planGrowth } from './growth-plan.js'
+
+const TOPICS_AT_ONCE = 8
+
+/** Follows the growth of the source's topics, and tells of topics that are gone or were made again on either side. */
+export const growth: SyncLoop = {
+  name: 'topics',
+  intervalMs: (config) => config.metadataRefreshIntervalMs,
+  async run(context) {
+    const topics = caredFor(context.state(), context.mirror)
+    if (topics.size === 0) return { changes: 0, problems: [], notes: [] }
+    const names = [...topics.keys()]
+    const [there, here] = await Promise.all([context.source.topics(names), context.destination.topics(names)])
+    const outcomes = await inPool(TOPICS_AT_ONCE, [...topics], async ([topic, spec]): Promise<boolean | SyncProblem> => {
+      const plan = planGrowth(topic, spec, there.get(topic), here.get(topic))
+      if (plan.what === 'nothing' || !context.ownsShard()) return false
+      if (plan.what === 'problem') return { item: topic, message: plan.message }
+      try {
+        return await grow(context, topic, spec, plan)
+      } catch (cause) {
+        return { item: topic, message: toMirrorError(cause, DESTINATION, `topic ${topic} could not grow to ${plan.to} partitions`).message }
+      }
+    })
+    return {
+      changes: outcomes.filter((outcome) => outcome === true).length,
+      problems: outcomes.filter((outcome): outcome is SyncProblem => typeof outcome === 'object'),
+      notes: [],
+    }
+  },
+}
+
+/** Partitions first, then their producers, then the record that makes runners copy them. False if the topic has left meanwhile. */
+async function grow(
+  context: SyncContext,
+  topic: string,
+  spec: ActiveTopic,
+  { to, create }: { to: number; create: boolean },
+): Promise<boolean> {
+  const { mirror, destination, store } = context
+  const producers = await about(DESTINATION, `topic ${topic} could not grow to ${to} partitions on the destination`, async () => {
+    if (create) unwrap((await createPartitions(destination, new Map([[topic, to]]))).get(topic)!)
+    await appeared(destination, topic, to, spec.destinationTopicId)
+    return allocateProducers(destination, to - spec.partitions)
+  })
+  return store.update((state) => {
+    const now = state.mirror(mirror)?.topics.get(topic)
+    if (!isCaredFor(now) || now.addedAt !== spec.addedAt || now.partitions !== spec.partitions) return { records: [], result: false }
+    const grown = { ...now, partitions: to, producers: [...now.producers, ...producers] }
+    return { records: [put({ kind: 'topic', mirror, topic }, grown)], result: true }
+  })
+}

@@ -1,0 +1,70 @@
+import { type ConfigEntry, describeConfigs, incrementalAlterConfigs, unwrap } from '../../client/admin.js'
+import type { Cluster } from '../../client/cluster.js'
+import { failure } from '../../mirror/errors.js'
+import type { TopicConfigs } from '../../mirror/held.js'
+import { Errors, KafkaError } from '../../protocol/errors.js'
+
+/** A topic's settings: its own overrides, and what is in force. Throws KafkaError, ConnectionError. */
+export async function readTopicConfigs(cluster: Cluster, topic: string): Promise<TopicConfigs> {
+  const [entries] = await describeConfigs(cluster, [{ type: 'topic', name: topic }])
+  return topicConfigsOf(unwrap(entries!))
+}
+
+function topicConfigsOf(entries: readonly ConfigEntry[]): TopicConfigs {
+  const known = entries.flatMap(({ name, value, source }) => (value === undefined ? [] : [{ name, value, source }]))
+  return {
+    overrides: new Map(known.filter(({ source }) => source === 'topic').map(({ name, value }) => [name, value])),
+    effective: new Map(known.map(({ name, value }) => [name, value])),
+  }
+}
+
+/** What a change of many settings came to. */
+export interface AppliedSettings {
+  /** Settings the broker does not take, with its reason; the others are in force. */
+  readonly refused: readonly { readonly key: string; readonly reason: string }[]
+  /** False if the topic is not there any more. */
+  readonly exists: boolean
+}
+
+/**
+ * Sets topic settings (null removes an override) and leaves all others alone. A broker takes all of a request or nothing:
+ * when it finds one of them wrong, each is tried by itself. Throws KafkaError for a missing right, ConnectionError.
+ */
+export async function applyTopicSettings(
+  cluster: Cluster,
+  topic: string,
+  settings: ReadonlyMap<string, string | null>,
+): Promise<AppliedSettings> {
+  if (settings.size === 0) return { refused: [], exists: true }
+  const [result] = await incrementalAlterConfigs(cluster, [changeOf(topic, settings)])
+  if (result!.ok) return { refused: [], exists: true }
+  const { error } = result!
+  if (!(error instanceof KafkaError)) throw error
+  if (error.code === Errors.UNKNOWN_TOPIC_OR_PARTITION) return { refused: [], exists: false }
+  if (error.code !== Errors.INVALID_CONFIG && error.code !== Errors.INVALID_REQUEST && error.code !== Errors.POLICY_VIOLATION) throw error
+  const [single] = settings
+  if (settings.size === 1) return { refused: [{ key: single![0], reason: error.message }], exists: true }
+  const refused: AppliedSettings['refused'][number][] = []
+  for (const setting of settings) refused.push(...(await applyTopicSettings(cluster, topic, new Map([setting]))).refused)
+  return { refused, exists: true }
+}
+
+/** The change that does so. */
+export function changeOf(topic: string, settings: ReadonlyMap<string, string | null>) {
+  return {
+    resource: { type: 'topic' as const, name: topic },
+    set: new Map([...settings].flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]))),
+    unset: [...settings].flatMap(([key, value]) => (value === null ? [key] : [])),
+  }
+}
+
+/** The same as sentences for stderr. */
+export const refusalWarnings = (topic: string, { refused }: AppliedSettings): string[] =>
+  refused.map(({ key, reason }) => `topic ${topic}: the destination does not take ${key}: ${reason}`)
+
+/** Every topic setting the destination knows, with its default; learnt from the state topic, whose own overrides hide theirs (empty). */
+export async function destinationDefaults(destination: Cluster, stateTopic: string): Promise<ReadonlyMap<string, string>> {
+  const [result] = await describeConfigs(destination, [{ type: 'topic', name: stateTopic }])
+  if (!result!.ok) throw failure('RIGHTS_MISSING', `settings of topic ${stateTopic} cannot be read: ${result!.error.message}`)
+  return new Map(result!.value.map(({ name, value, source }) => [name, source === 'topic' ? '' : (value ?? '')]))
+}
