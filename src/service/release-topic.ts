@@ -1,19 +1,21 @@
 import { failed, type Result, success } from '../client/admin.js'
 import type { KeyedRecord } from '../client/keyed-log.js'
+import { formatBinding, guardOf } from '../mirror/acl-bindings.js'
 import { mirrorConfigOf } from '../mirror/config.js'
+import { failure } from '../mirror/errors.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
 import { releaseSettings } from '../mirror/held.js'
 import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult } from '../mirror/state.js'
-import { inPool, type ServiceContext, within } from './context.js'
+import { releaseAclsOf } from '../sync/acls/index.js'
+import { syncGroups } from '../sync/groups/sync-groups.js'
+import { type ServiceContext, within } from './context.js'
 import { applySettingsOfMany } from './release-settings.js'
-import { REMOVAL_PORTS } from './removal-ports.js'
 import { type Leaving, shutOutAll } from './shut-out.js'
 import type { SourceContact } from './source-contact.js'
 import { refusalWarnings } from './topic-settings.js'
 
 const GROUPS_WITHIN_MS = 15_000
-const RIGHTS_AT_ONCE = 8
 
 /** A removal that was written down, and what it needs to be finished. */
 export interface RemovalWork {
@@ -38,7 +40,7 @@ export async function finishRemovals(work: RemovalWork): Promise<Map<string, Res
   const failures = new Map<string, Error>()
   for (const [topic, result] of shut) if (!result.ok) failures.set(topic, result.error)
   const open = () => leaving.filter(({ topic }) => !failures.has(topic))
-  await syncGroups(work, open())
+  await syncLastPositions(work, open())
   await releaseRights(work, open(), failures)
   await releaseHeld(work, open(), failures)
   const at = context.now()
@@ -53,12 +55,12 @@ export async function finishRemovals(work: RemovalWork): Promise<Map<string, Res
 }
 
 /** The last words of the source's groups. They are not worth failing for: who needs them most has lost the source. */
-async function syncGroups({ context, mirror, source, warnings }: RemovalWork, leaving: readonly Leaving[]): Promise<void> {
+async function syncLastPositions({ context, mirror, source, warnings }: RemovalWork, leaving: readonly Leaving[]): Promise<void> {
   const cluster = await source.whenReached()
   if (cluster === undefined || leaving.length === 0) return
   const { groupsInclude: include, groupsExclude: exclude } = mirrorConfigOf(mirror.configs)
   const topics = new Set(leaving.map(({ topic }) => topic))
-  const asked = REMOVAL_PORTS.syncGroups({ source: cluster, destination: context.destination, topics, include, exclude })
+  const asked = syncGroups({ source: cluster, destination: context.destination, topics, include, exclude })
   const report = await within(GROUPS_WITHIN_MS, asked, (error) =>
     warnings.push(`groups have the positions of an earlier sync: ${error instanceof Error ? error.message : error}`),
   )
@@ -66,19 +68,31 @@ async function syncGroups({ context, mirror, source, warnings }: RemovalWork, le
 }
 
 async function releaseRights(
-  { context, mirror, warnings }: RemovalWork,
+  { context, mirror: { name }, warnings }: RemovalWork,
   leaving: readonly Leaving[],
   failures: Map<string, Error>,
 ): Promise<void> {
   const { destination, store } = context
-  await inPool(RIGHTS_AT_ONCE, leaving, async ({ topic }) => {
-    try {
-      warnings.push(...(await REMOVAL_PORTS.releaseAcls({ destination, store, mirror: mirror.name, topic })))
-    } catch (error) {
-      failures.set(topic, error as Error)
-    }
-  })
+  const topics = leaving.map(({ topic }) => topic)
+  try {
+    const told = await releaseAclsOf({ destination, store, mirror: name, topics, now: context.now })
+    warnings.push(...told)
+    // A topic that is still guarded is not writable, whatever else was done for it.
+    const acls = told.length === 0 ? NONE : await store.update((state) => ({ records: [], result: mustExist(state, name).acls }))
+    for (const topic of topics) if (acls.get(formatBinding(guardOf(topic)))?.what === 'guard') failures.set(topic, stillReadOnly(topic))
+  } catch (error) {
+    for (const topic of topics) failures.set(topic, error as Error)
+  }
 }
+
+const NONE: Mirror['acls'] = new Map()
+
+const stillReadOnly = (topic: string) =>
+  failure(
+    'RIGHTS_MISSING',
+    `topic ${topic} is still read-only`,
+    'Grant ALTER on the cluster of the destination, and run remove again to finish.',
+  )
 
 async function releaseHeld({ context, warnings }: RemovalWork, leaving: readonly Leaving[], failures: Map<string, Error>): Promise<void> {
   const wanted = new Map(leaving.map(({ topic, spec }) => [topic, releaseSettings(spec.held)]))
