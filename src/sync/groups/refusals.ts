@@ -29,5 +29,5 @@ export function reasonOf(error: Error): string {
   // What an OffsetCommit to a share group is answered with, and an AlterShareGroupOffsets to any other group.
   if (error.code === Errors.GROUP_ID_NOT_FOUND) return takenBy('a group of another kind')
   const advice = ADVICE.get(error.code)
-  return advice === undefined ? error.message : `${error.message}: ${advice}`
+  return advice === undefined ? error.message : `${error.message.replace(/\.$/, '')}: ${advice}`
 }

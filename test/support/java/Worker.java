@@ -80,11 +80,22 @@ public final class Worker {
         COMMANDS.put("commit", Topics::commit);
         COMMANDS.put("committed", Topics::committed);
         COMMANDS.put("addAcl", Topics::addAcl);
+        COMMANDS.put("removeAcl", Acls::remove);
+        COMMANDS.put("acls", Acls::list);
         COMMANDS.put("setScram", Topics::setScram);
         COMMANDS.put("leaders", Topics::leaders);
         COMMANDS.put("moveLeader", Topics::moveLeader);
         COMMANDS.put("expelMembers", Topics::expelMembers);
         COMMANDS.put("deleteGroup", Topics::deleteGroup);
+        COMMANDS.put("groups", Groups::list);
+        COMMANDS.put("commitGroups", Groups::commit);
+        COMMANDS.put("groupPositions", Groups::positions);
+        COMMANDS.put("shareOffsets", Groups::shareOffsets);
+        COMMANDS.put("alterShareOffsets", Groups::alterShareOffsets);
+        COMMANDS.put("configureGroup", Groups::configure);
+        COMMANDS.put("joinGroup", Groups::join);
+        COMMANDS.put("joinShareGroup", Groups::joinShare);
+        COMMANDS.put("leaveGroup", Groups::leave);
     }
 
     public static void main(String[] args) throws Exception {
