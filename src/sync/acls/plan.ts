@@ -102,6 +102,8 @@ function towards(view: AclView, key: string, binding: AclBinding, record: StepRe
     return before !== undefined || present ? [] : [step(view, binding, 'none', record)]
   }
   if (present && before === undefined) return view.shared(key) ? [step(view, binding, 'none', record)] : []
+  // It was tried, and bound the runner.
+  if (before?.what === 'withheld' && binding.permission === 'DENY' && !view.superUser) return []
   // Somebody created what was withheld: it is theirs.
   if (present && before?.what === 'withheld') return [step(view, binding, 'none', null)]
   if (!present)

@@ -64,7 +64,7 @@ function releaseFrom(view: ReleaseView, mirror: Mirror, staying: readonly string
         if (present) add(binding, 'none', null, record)
         else add(binding, 'create', { what: 'created' }, record)
       } else if (record.standsFor === undefined && !present && isReleased(binding)) add(binding, 'create', undefined, record)
-    } else if (record.what === 'withheld') {
+    } else if (record.what === 'withheld' && mirror.name === view.mirror) {
       for (const topic of covered) {
         const rule = forOneTopic(binding, topic, key)
         const known = mirror.acls.get(formatBinding(rule))

@@ -1,3 +1,4 @@
+import type { AclBinding } from '../../client/admin-acls.js'
 import { authorizedOnCluster, authorizedOnTopics, isAuthorized } from '../../client/authorized-operations.js'
 import { describeBinding, formatBinding, guardOf } from '../../mirror/acl-bindings.js'
 import { parseAclRules } from '../../mirror/acl-rules.js'
@@ -5,10 +6,10 @@ import { STATE_TOPIC } from '../../mirror/state-topic.js'
 import type { SyncContext, SyncReport } from '../types.js'
 import { guardTopics } from './guard.js'
 import { awaitAcls, lookAtAcls } from './look.js'
-import { isGuard, planAcls } from './plan.js'
+import { bindsEverybody, isGuard, planAcls } from './plan.js'
 import { releaseTopics } from './release-acls.js'
 import { AclRound, latestState } from './round.js'
-import { type AclStep, followers, gone, isLive } from './step.js'
+import { type AclStep, followers, gone, isLive, keysOf } from './step.js'
 
 const NOTHING: SyncReport = { changes: 0, problems: [], notes: [] }
 
@@ -62,30 +63,53 @@ async function copyRules(round: AclRound, superUser: boolean): Promise<void> {
   const { mirror, present, shared } = round
   const steps = planAcls({ mirror, present, shared, rules, source: there.bindings, superUser })
   const denials = superUser ? [] : steps.filter(({ effect, binding }) => effect === 'create' && binding.permission === 'DENY')
-  if (denials.length === 0) await round.apply(steps)
-  else await applyWatchfully(round, steps, denials)
-  for (const binding of there.bindings) {
-    if (rules.includes(binding) && isGuard(binding) && isLive(binding, round.following)) {
-      round.notes.push(`not copied, as it looks like the guard of a mirror: ${describeBinding(binding)}`)
-    }
-  }
+  await round.apply(steps.filter((step) => !denials.includes(step)))
+  await applyWatchfully(round, denials)
+  const meant = there.bindings.filter((binding) => rules.includes(binding) && isLive(binding, round.following))
+  const guards = meant.filter(isGuard)
+  note(round, 'not copied, since they look like guards of a mirror', guards)
+  if (superUser) return
+  const withheld = (key: string) => mirror.acls.get(key)?.what === 'withheld'
+  const binding = meant.filter(
+    (rule) => !guards.includes(rule) && rule.permission === 'DENY' && (bindsEverybody(rule) || withheld(formatBinding(rule))),
+  )
+  note(round, 'withheld until their topics leave, since they bind the runner', binding)
+}
+
+const SHOWN = 3
+
+function note({ notes }: AclRound, what: string, bindings: readonly AclBinding[]): void {
+  if (bindings.length === 0) return
+  const more = bindings.length > SHOWN ? `, and ${bindings.length - SHOWN} more` : ''
+  notes.push(`rules ${what}: ${bindings.slice(0, SHOWN).map(describeBinding).join(', ')}${more}`)
 }
 
 /** Somebody who is denied something may be the runner itself; what it is called on the destination only the brokers know. */
-async function applyWatchfully(round: AclRound, steps: readonly AclStep[], denials: readonly AclStep[]): Promise<void> {
+async function applyWatchfully(round: AclRound, denials: readonly AclStep[]): Promise<void> {
+  if (denials.length === 0 || (await applyUnlessBinding(round, denials))) return
+  for (const principal of new Set(denials.map(({ binding }) => binding.principal))) {
+    const own = denials.filter(({ binding }) => binding.principal === principal).map((step) => ({ ...step, record: CREATED }))
+    if (await applyUnlessBinding(round, own)) continue
+    for (const { binding } of own) round.problem(describeBinding(binding), 'it binds the runner, and is withheld until its topics leave')
+  }
+}
+
+const CREATED = { what: 'created' } as const
+const WITHHELD = { what: 'withheld' } as const
+
+/** Creates rules that deny something, and takes them back where the runner has lost a right by them; false then. */
+async function applyUnlessBinding(round: AclRound, denials: readonly AclStep[]): Promise<boolean> {
   const { destination } = round.context
   const topics = [...round.following, STATE_TOPIC]
   const before = await authorizedOnTopics(destination, topics)
-  const changed = await round.apply(steps)
-  const created = changed.filter((step) => denials.includes(step))
+  const created = await round.apply(denials)
+  if (created.length === 0) return true
   const keys = created.map(({ binding }) => formatBinding(binding))
-  await awaitAcls(destination, (bindings) => {
-    const seen = new Set(bindings.map(formatBinding))
-    return keys.every((key) => seen.has(key))
-  })
+  const areThere = (present: ReadonlySet<string>) => keys.every((key) => present.has(key))
+  await awaitAcls(destination, (bindings) => areThere(keysOf(bindings)))
   const after = await authorizedOnTopics(destination, topics)
-  if ([...before].every(([topic, bits]) => ((after.get(topic) ?? bits) & bits) === bits)) return
-  await round.apply(created.map((step) => ({ ...step, effect: 'delete', record: { what: 'withheld' }, before: undefined })))
-  for (const { binding } of created)
-    round.problem(describeBinding(binding), 'it would bind the runner, and is withheld until its topics leave')
+  if ([...before].every(([topic, bits]) => ((after.get(topic) ?? bits) & bits) === bits)) return true
+  await round.apply(created.map((step) => ({ ...step, effect: 'delete', record: WITHHELD, before: undefined })))
+  await awaitAcls(destination, (bindings) => !keys.some((key) => keysOf(bindings).has(key)))
+  return false
 }
