@@ -35,8 +35,9 @@ function tell(log: Logger, round: SyncRound, before: SyncRound | undefined): voi
   const known = new Set(before?.problems.map(textOf))
   for (const text of problems.map(textOf)) if (!known.has(text)) log.warn(details, `${loop}: ${text}`)
   // Positions of groups move all the time.
+  if (round.more > 0 && before?.more !== round.more) log.warn(details, `${loop}: ${round.more} more problems`)
   log[changes > 0 && loop !== 'groups' ? 'info' : 'debug'](
-    { ...details, changes, problems: problems.length, milliseconds },
+    { ...details, changes, problems: problems.length + round.more, milliseconds },
     `synced ${loop}`,
   )
 }

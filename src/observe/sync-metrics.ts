@@ -31,7 +31,7 @@ export function addSyncMetrics(registry: Registry): () => void {
     // A series that begins with its first error could not be seen to rise.
     errors.inc(labels, event.ok ? 0 : 1)
     changes.inc(labels, event.changes)
-    problems.set(labels, event.problems.length)
+    problems.set(labels, event.problems.length + event.more)
     seconds.set(labels, event.milliseconds / 1_000)
     if (event.ok) success.set(labels, event.at / 1_000)
   }

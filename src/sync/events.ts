@@ -22,6 +22,8 @@ export interface SyncRound {
   readonly changes: number
   /** Items that could not be synced; the others were. */
   readonly problems: readonly { readonly item: string; readonly message: string }[]
+  /** How many there are beyond those. */
+  readonly more: number
 }
 
 export interface SyncEnded {

@@ -10,7 +10,18 @@ afterEach(() => {
 })
 
 const round = (fields: Partial<SyncRound> = {}) =>
-  publishSync({ kind: 'round', mirror: 'm', loop: 'configs', at: 5_000, milliseconds: 250, ok: true, changes: 0, problems: [], ...fields })
+  publishSync({
+    kind: 'round',
+    mirror: 'm',
+    loop: 'configs',
+    at: 5_000,
+    milliseconds: 250,
+    ok: true,
+    changes: 0,
+    problems: [],
+    more: 0,
+    ...fields,
+  })
 
 describe('metrics of the slow loops', () => {
   const metrics = () => {
@@ -26,12 +37,12 @@ describe('metrics of the slow loops', () => {
   it('count from the first round on, errors too', async () => {
     const samples = metrics()
     expect(await samples()).toEqual([])
-    round({ changes: 3, problems: [{ item: 'a', message: 'no' }] })
+    round({ changes: 3, problems: [{ item: 'a', message: 'no' }], more: 4 })
     expect(await samples()).toEqual([
       'rounds_total{mirror="m",sync="configs"} 1',
       'errors_total{mirror="m",sync="configs"} 0',
       'changes_total{mirror="m",sync="configs"} 3',
-      'problems{mirror="m",sync="configs"} 1',
+      'problems{mirror="m",sync="configs"} 5',
       'last_success_timestamp_seconds{mirror="m",sync="configs"} 5',
       'last_round_seconds{mirror="m",sync="configs"} 0.25',
     ])

@@ -36,7 +36,7 @@ test.each([
   expect(message).toBe(`${key} cannot be used with what \${env:MIRROR_SECRET} stands for, which is not shown`)
 })
 
-test.each([
+test.each<Record<string, string>>([
   { 'sasl.jaas.config': `\${env:MIRROR_SECRET} required username="a" password="b";` },
   { 'sasl.jaas.config': `x required \${env:MIRROR_SECRET}` },
   { 'sasl.mechanism': `\${env:MIRROR_SECRET}` },
