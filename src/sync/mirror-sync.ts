@@ -1,5 +1,6 @@
 import type { SyncLoopName, SyncProblem } from '../mirror/state.js'
 import { MAX_SYNC_PROBLEMS } from '../mirror/state.js'
+import { publishSync } from './events.js'
 import type { SyncContext, SyncLoop, SyncOutcome, SyncReport, WriteSyncStatus } from './types.js'
 
 /** Written at least this often while nothing changes, so that readers see that the loop is alive. */
@@ -29,7 +30,12 @@ export class MirrorSync {
   private readonly running: readonly RunningLoop[]
 
   /** `write` takes the outcome of a round to the state topic; if it fails, the next round's is written. */
-  constructor(context: SyncContext, loops: readonly SyncLoop[], write: WriteSyncStatus, timer: SyncTimer = REAL) {
+  constructor(
+    private readonly context: SyncContext,
+    loops: readonly SyncLoop[],
+    write: WriteSyncStatus,
+    timer: SyncTimer = REAL,
+  ) {
     this.running = loops.map((loop) => new RunningLoop(context, loop, write, timer))
   }
 
@@ -46,6 +52,7 @@ export class MirrorSync {
   /** Nothing is begun any more; resolves once rounds under way have ended. */
   async close(): Promise<void> {
     await Promise.all(this.running.map((loop) => loop.close()))
+    publishSync({ kind: 'ended', mirror: this.context.mirror })
   }
 }
 
@@ -97,7 +104,11 @@ class RunningLoop {
 
   private async oneRound(): Promise<void> {
     if (!this.context.ownsShard()) return
+    const began = this.context.now()
     const outcome = await this.outcome()
+    const { at, ok, error, changes, problems, more } = outcome
+    const { mirror } = this.context
+    publishSync({ kind: 'round', mirror, loop: this.name, at, milliseconds: at - began, ok, error, changes, problems, more })
     // What another runner does by now is its to tell.
     if (!this.context.ownsShard() || !this.deservesWriting(outcome)) return
     try {

@@ -5,7 +5,7 @@ import { inPool } from '../../mirror/in-pool.js'
 import { put } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import type { SyncContext, SyncLoop } from '../types.js'
-import { caredFor, isCaredFor } from './active-topics.js'
+import { caredFor, destinationIdsOf, isCaredFor } from './active-topics.js'
 import { allocateProducers, appeared } from './destination-topic.js'
 import { planGrowth } from './growth-plan.js'
 
@@ -21,11 +21,11 @@ export const growth: SyncLoop = {
     const names = [...topics.keys()]
     const [there, here] = await Promise.all([context.source.topics(names), context.destination.topics(names)])
     const outcomes = await inPool(TOPICS_AT_ONCE, [...topics], async ([topic, spec]): Promise<boolean | SyncProblem> => {
-      const plan = planGrowth(topic, spec, there.get(topic), here.get(topic))
+      const plan = planGrowth(topic, spec, there.get(topic), here.get(topic), destinationIdsOf(context.state(), context.mirror, topic))
       if (plan.what === 'nothing' || !context.ownsShard()) return false
       if (plan.what === 'problem') return { item: topic, message: plan.message }
       try {
-        return await grow(context, topic, spec, plan)
+        return await grow(context, topic, spec, { ...plan, topicId: here.get(topic)!.topicId })
       } catch (cause) {
         return { item: topic, message: toMirrorError(cause, DESTINATION, `topic ${topic} could not grow to ${plan.to} partitions`).message }
       }
@@ -38,17 +38,19 @@ export const growth: SyncLoop = {
   },
 }
 
+interface Growth {
+  readonly to: number
+  readonly create: boolean
+  /** Of the destination's topic. */
+  readonly topicId: string
+}
+
 /** Partitions first, then their producers, then the record that makes runners copy them. False if the topic has left meanwhile. */
-async function grow(
-  context: SyncContext,
-  topic: string,
-  spec: ActiveTopic,
-  { to, create }: { to: number; create: boolean },
-): Promise<boolean> {
+async function grow(context: SyncContext, topic: string, spec: ActiveTopic, { to, create, topicId }: Growth): Promise<boolean> {
   const { mirror, destination, store } = context
   const producers = await about(DESTINATION, `topic ${topic} could not grow to ${to} partitions on the destination`, async () => {
     if (create) unwrap((await createPartitions(destination, new Map([[topic, to]]))).get(topic)!)
-    await appeared(destination, topic, to, spec.destinationTopicId)
+    await appeared(destination, topic, to, topicId)
     return allocateProducers(destination, to - spec.partitions)
   })
   return store.update((state) => {

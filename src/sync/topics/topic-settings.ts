@@ -10,7 +10,8 @@ export async function readTopicConfigs(cluster: Cluster, topic: string): Promise
   return topicConfigsOf(unwrap(entries!))
 }
 
-function topicConfigsOf(entries: readonly ConfigEntry[]): TopicConfigs {
+/** One topic's settings as DescribeConfigs gives them. */
+export function topicConfigsOf(entries: readonly ConfigEntry[]): TopicConfigs {
   const known = entries.flatMap(({ name, value, source }) => (value === undefined ? [] : [{ name, value, source }]))
   return {
     overrides: new Map(known.filter(({ source }) => source === 'topic').map(({ name, value }) => [name, value])),
