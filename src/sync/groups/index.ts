@@ -1,7 +1,8 @@
+import { caredFor, isCaredFor } from '../topics/active-topics.js'
 import type { SyncLoop } from '../types.js'
 import { isDue } from './renewal.js'
 import { syncGroups } from './sync-groups.js'
-import { isSynced, pinnedTopics, unchangedTopics } from './topics.js'
+import { pinnedTopics, unchangedTopics } from './topics.js'
 
 export { type GroupSync, syncGroups } from './sync-groups.js'
 export { type PinnedTopic, pinnedTopics, unchangedTopics } from './topics.js'
@@ -17,9 +18,8 @@ export const groupsLoop: SyncLoop = {
     const { source, destination } = context
     const entry = () => context.state().mirror(context.mirror)
     const before = entry()
-    if (before === undefined) return { changes: 0, problems: [], notes: [] }
-    const synced = [...before.topics].flatMap(([topic, spec]) => (isSynced(spec) ? [topic] : []))
-    const { topics, problems } = await unchangedTopics(source, destination, pinnedTopics(before, synced))
+    const pinned = before === undefined ? new Map() : pinnedTopics(before, caredFor(context.state(), context.mirror).keys())
+    const { topics, problems } = await unchangedTopics(source, destination, pinned)
     const { groupsInclude, groupsExclude, groupSyncIntervalMs } = context.config()
     const now = context.now()
     const report = await syncGroups({
@@ -29,7 +29,7 @@ export const groupsLoop: SyncLoop = {
       include: groupsInclude,
       exclude: groupsExclude,
       renew: (groupId) => isDue(groupId, now, 2 * groupSyncIntervalMs + SLACK_MS),
-      mayWrite: (topic) => context.ownsShard() && isSynced(entry()?.topics.get(topic)),
+      mayWrite: (topic) => context.ownsShard() && isCaredFor(entry()?.topics.get(topic)),
     })
     return { ...report, problems: [...problems, ...report.problems] }
   },

@@ -1,8 +1,8 @@
 import type { Cluster } from '../../client/cluster.js'
-import { isThere, type TopicMetadata } from '../../client/metadata.js'
+import { isThere } from '../../client/metadata.js'
 import type { MirrorEntry } from '../../mirror/fold.js'
-import type { SyncProblem, TopicSpec } from '../../mirror/state.js'
-import { NO_UUID } from '../../protocol/index.js'
+import type { SyncProblem } from '../../mirror/state.js'
+import { idsDiffer } from '../../protocol/uuid.js'
 
 /** What a mirror knows a topic by on both sides. */
 export interface PinnedTopic {
@@ -24,10 +24,6 @@ export function pinnedTopics(entry: MirrorEntry, topics: Iterable<string>): Map<
   return pinned
 }
 
-/** Whether groups follow the source in this topic: not once it is on its way out, nor while it is copied again. */
-export const isSynced = (spec: TopicSpec | undefined): boolean =>
-  spec !== undefined && spec.reseed === undefined && (spec.desired === 'MIRRORING' || spec.desired === 'PAUSED')
-
 /**
  * Those of the topics that still are what they were: positions in a topic that was made again under the same name say
  * nothing about the copy of the old one. One that is missing on a side is left out without a word.
@@ -47,13 +43,10 @@ export async function unchangedTopics(
   for (const [topic, { sourceTopicId, destinationTopicIds }] of pinned) {
     const [from, to] = [there.get(topic), here.get(topic)]
     if (!isThere(from) || !isThere(to)) continue
-    const remade = !isOneOf(from, new Set([sourceTopicId])) ? 'source' : !isOneOf(to, destinationTopicIds) ? 'destination' : undefined
+    const known = (id: string) => !idsDiffer(to.topicId, id)
+    const remade = idsDiffer(from.topicId, sourceTopicId) ? 'source' : [...destinationTopicIds].some(known) ? undefined : 'destination'
     if (remade === undefined) topics.add(topic)
     else problems.push({ item: topic, message: `positions in it wait, since the ${remade} topic was deleted and made again` })
   }
   return { topics, problems }
 }
-
-/** Brokers before 2.8 have no topic ids. */
-const isOneOf = ({ topicId }: TopicMetadata, known: ReadonlySet<string>): boolean =>
-  topicId === NO_UUID || known.has(NO_UUID) || known.has(topicId)
