@@ -2,7 +2,7 @@ import { UnsupportedVersionError } from '../../client/errors.js'
 import type { Result } from '../../client/result.js'
 import { Errors, KafkaError } from '../../protocol/index.js'
 import type { SyncReport } from '../types.js'
-import { isActive, reasonOf } from './refusals.js'
+import { isActive, reasonOf, type Side } from './refusals.js'
 
 /** Names or partitions that a message spells out. */
 const SPELLED = 5
@@ -29,12 +29,12 @@ export class Findings {
   }
 
   /** The value, or undefined and the reason kept: `doing` begins it, `side` is who was asked. */
-  take<T>(result: Result<T>, groupId: string, side: 'source' | 'destination', doing: string): T | undefined {
+  take<T>(result: Result<T>, groupId: string, side: Side, doing: string): T | undefined {
     if (result.ok) return result.value
     const { error } = result
     if (error instanceof UnsupportedVersionError) this.unsupported.set(side, [...(this.unsupported.get(side) ?? []), groupId])
     else if (isActive(error)) this.active.add(groupId)
-    else this.problem(groupId, `${doing}: ${reasonOf(error)}`)
+    else this.problem(groupId, `${doing}: ${reasonOf(error, side)}`)
     return undefined
   }
 

@@ -10,12 +10,15 @@ const ACTIVE: ReadonlySet<number> = new Set([
   Errors.FENCED_MEMBER_EPOCH,
 ])
 
+export type Side = 'source' | 'destination'
+
 const ADVICE: ReadonlyMap<number, string> = new Map([
-  [Errors.GROUP_AUTHORIZATION_FAILED, 'grant READ on the group'],
   [Errors.TOPIC_AUTHORIZATION_FAILED, 'grant READ on the topic'],
   [Errors.OFFSET_METADATA_TOO_LARGE, "raise the destination's offset.metadata.max.bytes"],
   [Errors.INVALID_GROUP_ID, 'leave the group out with mirror.groups.exclude'],
 ])
+
+const GRANT: Readonly<Record<Side, string>> = { source: 'grant DESCRIBE on the group', destination: 'grant READ on the group' }
 
 /** Why a group of that name stands in the way, and what to do. */
 export const takenBy = (kind: string): string =>
@@ -24,10 +27,10 @@ export const takenBy = (kind: string): string =>
 export const isActive = (error: Error): boolean => error instanceof KafkaError && ACTIVE.has(error.code)
 
 /** One sentence about what kept a group's positions from being read or written. */
-export function reasonOf(error: Error): string {
+export function reasonOf(error: Error, side: Side): string {
   if (!(error instanceof KafkaError)) return error.message
   // What an OffsetCommit to a share group is answered with, and an AlterShareGroupOffsets to any other group.
   if (error.code === Errors.GROUP_ID_NOT_FOUND) return takenBy('a group of another kind')
-  const advice = ADVICE.get(error.code)
+  const advice = error.code === Errors.GROUP_AUTHORIZATION_FAILED ? GRANT[side] : ADVICE.get(error.code)
   return advice === undefined ? error.message : `${error.message.replace(/\.$/, '')}: ${advice}`
 }

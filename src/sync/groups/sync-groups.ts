@@ -43,7 +43,7 @@ export async function syncGroups(request: GroupSync): Promise<SyncReport> {
   if (topics.size === 0) return findings.report()
   const [there, here] = await Promise.all([listGroups(source), listGroups(destination)])
   for (const [broker, error] of there.unanswered)
-    findings.problem(`broker ${broker} of the source`, `it did not list its groups: ${reasonOf(error)}`)
+    findings.problem(`broker ${broker} of the source`, `it did not list its groups: ${reasonOf(error, 'source')}`)
   const candidates = chooseGroups(there, here, filterOf(request.include, request.exclude))
   const wanted = await withPositions(source, topics, candidates, findings)
   const open = [...(await ofEmptyGroups(destination, wanted, findings)), ...(await ofNewGroups(destination, wanted, here, findings))]
@@ -112,7 +112,10 @@ async function ofNewGroups(destination: Cluster, wanted: readonly Wanted[], list
     if (coordinator === undefined) return []
     const unheard = listing.unanswered.get(coordinator)
     if (unheard === undefined) return [{ ...group, coordinator, current: [] }]
-    findings.problem(group.groupId, `broker ${coordinator} of the destination did not say what it has of it: ${reasonOf(unheard)}`)
+    findings.problem(
+      group.groupId,
+      `broker ${coordinator} of the destination did not say what it has of it: ${reasonOf(unheard, 'destination')}`,
+    )
     return []
   })
 }
