@@ -50,11 +50,15 @@ export const mirrorFlag = { mirror: Flags.string({ required: true, helpValue: 'N
 /** Of a flag that takes several names, by commas or repetition. */
 const severalNames = { multiple: true, multipleNonGreedy: true, helpValue: 'NAME' } as const
 
-export const topicsFlag = {
+/** What to add: for now, or for ever. */
+export const additionFlags = {
   topic: Flags.string({
     ...severalNames,
-    required: true,
     description: 'topic, or a regular expression for the whole name; lists with commas, repeatable',
+  }),
+  topics: Flags.string({
+    ...severalNames,
+    description: 'as --topic, and topics that match later are added when they appear (kept as mirror.topics.include)',
   }),
 }
 

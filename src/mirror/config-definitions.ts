@@ -1,3 +1,4 @@
+import { aclRulesProblem } from './acl-rules.js'
 import { parsePattern, splitList } from './filters.js'
 
 /** One setting of a mirror: docs, help and validation all read this table. */
@@ -8,6 +9,8 @@ export interface ConfigDefinition {
   readonly allowed: string
   /** True for a value that is allowed. */
   check(value: string): boolean
+  /** Why a value is not allowed, as a part of a sentence, where more can be said than what is. */
+  reason?(value: string): string | undefined
   readonly doc: string
 }
 
@@ -45,43 +48,48 @@ function choice(values: readonly [string, ...string[]], doc: string): ConfigDefi
   return { type: 'choice', default: values[0], allowed: `one of ${values.join(', ')}`, check: (value) => values.includes(value), doc }
 }
 
-const ACL_ENTRY = /^[^;]*(?:;[^;]*){0,4}$/
-
 export const CONFIG_DEFINITIONS = {
-  'mirror.topics.include': list('', 'Topics found by themselves; topics given to add need none.'),
-  'mirror.topics.exclude': list('__.*', 'Topics no pattern finds; never binds a name given to add.'),
+  'mirror.topics.include': list(
+    '',
+    'Topics of the source that are added by themselves when they appear; topics given to add need none. Removed ones do not come back.',
+  ),
+  'mirror.topics.exclude': list('__.*', 'Topics no pattern finds; never binds a name, given to add or listed among the included.'),
   'mirror.topic.properties.exclude': list(
     'follower.replication.throttled.replicas,leader.replication.throttled.replicas,message.timestamp.*,unclean.leader.election.enable,min.insync.replicas',
-    'Topic settings that are not taken from the source.',
+    'Topic settings that are not taken from the source: the destination’s own stay.',
   ),
-  'mirror.groups.include': list('.*', 'Groups whose positions are kept on the destination.'),
+  'mirror.groups.include': list('.*', 'Groups whose positions in mirrored topics are kept on the destination.'),
   'mirror.groups.exclude': list('', 'Groups left out of that.'),
   'mirror.acl.include': {
     type: 'list',
     default: '*',
     allowed: 'resourceType;resourceName;operation;permissionType;principal entries with commas between them, trailing fields optional',
-    check: (value) => splitList(value).every((entry) => ACL_ENTRY.test(entry)),
-    doc: 'Rules taken from the source; * is all, empty is none.',
+    check: (value) => aclRulesProblem(splitList(value)) === undefined,
+    reason: (value) => aclRulesProblem(splitList(value)),
+    doc: 'Access rules taken from the source; * is all, empty is none.',
   },
-  'mirror.metadata.refresh.interval.ms': int(30_000, 100, undefined, 'How often topics, settings and rules are compared.'),
-  'mirror.group.sync.interval.ms': int(5_000, 100, undefined, 'How often group positions are compared.'),
-  'mirror.num.replica.fetchers': int(1, 1, 32, 'Fetchers per source leader and destination leader.'),
-  'mirror.fetch.backoff.ms': int(1_000, 1, undefined, 'Pause after an error of one partition.'),
-  'mirror.failed.retry.initial.backoff.ms': int(1_000, 1, undefined, 'First pause before a FAILED partition is tried again.'),
-  'mirror.failed.retry.max.backoff.ms': int(300_000, 1, undefined, 'Longest pause before a FAILED partition is tried again.'),
-  'mirror.on.gap': choice(['fail', 'record'], 'What to do when the source no longer has what was to be copied next.'),
+  'mirror.metadata.refresh.interval.ms': int(
+    30_000,
+    100,
+    undefined,
+    'Milliseconds between two looks at topics, their settings and access rules.',
+  ),
+  'mirror.group.sync.interval.ms': int(5_000, 100, undefined, 'Milliseconds between two looks at group positions.'),
+  'mirror.num.replica.fetchers': int(1, 1, 32, 'Fetchers for each pair of source leader and destination leader.'),
+  'mirror.fetch.backoff.ms': int(1_000, 1, undefined, 'Milliseconds to pause after an error of one partition.'),
+  'mirror.failed.retry.initial.backoff.ms': int(
+    1_000,
+    1,
+    undefined,
+    'Milliseconds before a FAILED partition is tried again for the first time; the pause doubles each time.',
+  ),
+  'mirror.failed.retry.max.backoff.ms': int(300_000, 1, undefined, 'The longest such pause, in milliseconds.'),
+  'mirror.on.gap': choice(
+    ['fail', 'record'],
+    'What to do when the source no longer has what was to be copied next: stop as FAILED, or go on behind the gap and record it.',
+  ),
   'mirror.buffer.bytes': int(67_108_864, 1_048_576, undefined, 'Most bytes a runner holds in flight, over all mirrors.', 'bytes'),
 } as const satisfies Readonly<Record<string, ConfigDefinition>>
-
-/** Settings that are checked and kept, and that nothing acts on yet. */
-export const NOT_IN_FORCE: ReadonlySet<string> = new Set([
-  'mirror.topics.include',
-  'mirror.groups.include',
-  'mirror.groups.exclude',
-  'mirror.acl.include',
-  'mirror.metadata.refresh.interval.ms',
-  'mirror.group.sync.interval.ms',
-])
 
 export type MirrorConfigKey = keyof typeof CONFIG_DEFINITIONS
 

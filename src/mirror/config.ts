@@ -1,4 +1,4 @@
-import { CONFIG_DEFINITIONS, isMirrorConfigKey, type MirrorConfigKey } from './config-definitions.js'
+import { CONFIG_DEFINITIONS, type ConfigDefinition, isMirrorConfigKey, type MirrorConfigKey } from './config-definitions.js'
 import { usageError } from './errors.js'
 import { splitList } from './filters.js'
 import { checkReferences } from './secrets.js'
@@ -33,9 +33,14 @@ export function checkConfigs(entries: Iterable<readonly [string, string]>): void
     checkKey(key)
     checkReferences(key, value)
     if (!isMirrorConfigKey(key)) continue
-    const definition = CONFIG_DEFINITIONS[key]
+    const definition: ConfigDefinition = CONFIG_DEFINITIONS[key]
     if (definition.check(value.trim())) continue
-    throw usageError('INVALID_CONFIG', `'${value}' is not a value for ${key}`, `Allowed: ${definition.allowed}.`)
+    const reason = definition.reason?.(value.trim())
+    throw usageError(
+      'INVALID_CONFIG',
+      `'${value}' is not a value for ${key}${reason === undefined ? '' : `: ${reason}`}`,
+      `Allowed: ${definition.allowed}.`,
+    )
   }
 }
 

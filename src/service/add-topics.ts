@@ -1,15 +1,17 @@
 import type { Cluster } from '../client/cluster.js'
 import { mirrorConfigOf } from '../mirror/config.js'
+import type { MirrorConfigKey } from '../mirror/config-definitions.js'
 import { failure, usageError } from '../mirror/errors.js'
 import { about, DESTINATION, sourceOf, toMirrorError } from '../mirror/failures.js'
 import { isLiteral, parsePattern } from '../mirror/filters.js'
 import { checkName } from '../mirror/names.js'
 import { selectTopics } from '../mirror/selection.js'
-import { type Mirror, mustExist } from '../mirror/spec-store.js'
+import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { uuidToBase64 } from '../protocol/uuid.js'
 import { type Addition, mirrorsOf, planTopic } from '../sync/topics/add-plan.js'
 import { addPlanned, unlessCreatedMeanwhile } from '../sync/topics/add-topic.js'
+import { selectFound } from '../sync/topics/discovery-plan.js'
 import { byName, entriesOf, inPool, type ServiceContext } from './context.js'
 import { checkedClusterId, withSource } from './source-connection.js'
 import { topicAdmission } from './topic-admission.js'
@@ -30,24 +32,36 @@ export async function addTopicsToMirror(
   const results: TopicResult<AddedTopic>[] = []
   const warnings: string[] = []
   for (const mirror of mirrors) {
+    const wanted = selectors.get(mirror.name)!
     const bootstrapServers = options.remoteBootstrapServer
     const added = await withSource({ mirror: mirror.name, configs: mirror.configs, bootstrapServers }, async (source) => {
       const request = await begin(context, mirror, source, options, warnings)
-      return addAll(request, selectors.get(mirror.name)!)
+      if (wanted.discover.length > 0 && !options.dryRun) await keepPatterns(context, mirror.name, wanted.discover, options.exclude ?? [])
+      return addAll(request, wanted)
     })
     results.push(...added.sort(byName))
   }
   return { topics: results, warnings }
 }
 
+/** What is to be added to one mirror: names and patterns of now, and those to be kept. */
+interface Selectors {
+  readonly now: string[]
+  readonly discover: string[]
+}
+
 /** Mirror → selectors. Throws MirrorError (usage) for what cannot be a topic, a mirror, a regex, an id or a factor. */
-function checkedSelectors(topicToMirror: TextMap, options: AddTopicsToMirrorOptions): Map<string, string[]> {
-  const selectors = new Map<string, string[]>()
-  for (const [selector, mirror] of entriesOf(topicToMirror)) {
-    checkName('mirror', mirror)
-    if (isLiteral(selector)) checkName('topic', selector)
-    else parsePattern(selector)
-    selectors.set(mirror, [...(selectors.get(mirror) ?? []), selector])
+function checkedSelectors(topicToMirror: TextMap, options: AddTopicsToMirrorOptions): Map<string, Selectors> {
+  const selectors = new Map<string, Selectors>()
+  for (const [kind, map] of [['now', topicToMirror] as const, ['discover', options.discover ?? {}] as const]) {
+    for (const [selector, mirror] of entriesOf(map)) {
+      checkName('mirror', mirror)
+      if (isLiteral(selector)) checkName('topic', selector)
+      else parsePattern(selector)
+      const known = selectors.get(mirror) ?? { now: [], discover: [] }
+      known[kind].push(selector)
+      selectors.set(mirror, known)
+    }
   }
   for (const pattern of options.exclude ?? []) parsePattern(pattern)
   for (const [topic, id] of entriesOf(options.topicIds ?? {})) {
@@ -109,14 +123,15 @@ async function begin(
   return { context, mirror, addition, options, warnings }
 }
 
-async function addAll(request: Request, selectors: readonly string[]): Promise<TopicResult<AddedTopic>[]> {
+async function addAll(request: Request, wanted: Selectors): Promise<TopicResult<AddedTopic>[]> {
   const { mirror, options, addition } = request
-  const exclude = [...(options.exclude ?? []), ...mirrorConfigOf(mirror.configs).topicsExclude]
+  const config = mirrorConfigOf(mirror.configs)
+  const exclude = [...(options.exclude ?? []), ...config.topicsExclude]
+  const topics = [...addition.sourceTopics.values()]
   // Patterns never mean a cluster's own topics, whatever is excluded; a name does, and is then told why not.
-  const ordinary = [...addition.sourceTopics.values()]
-    .filter(({ name, internal }) => !internal || selectors.includes(name))
-    .map(({ name }) => name)
-  const selection = selectTopics(selectors, exclude, ordinary)
+  const ordinary = topics.filter(({ name, internal }) => !internal || wanted.now.includes(name)).map(({ name }) => name)
+  const selection = selectTopics(wanted.now, exclude, ordinary)
+  const discovered = discoveredNow(request, { topicsInclude: wanted.discover, topicsExclude: exclude })
   const failed = [
     ...selection.missing.map((topic) => ({
       topic,
@@ -127,7 +142,38 @@ async function addAll(request: Request, selectors: readonly string[]): Promise<T
       error: failure('UNKNOWN_TOPIC', `no topic on the source of mirror ${mirror.name} matches ${topic}`, SEE),
     })),
   ].map(({ topic, error }): TopicResult<AddedTopic> => ({ topic, mirror: mirror.name, ok: false, error }))
-  return [...failed, ...(await inPool(TOPICS_AT_ONCE, selection.topics, (topic) => addOne(request, topic)))]
+  const selected = [...new Set([...selection.topics, ...discovered])]
+  return [...failed, ...(await inPool(TOPICS_AT_ONCE, selected, (topic) => addOne(request, topic)))]
+}
+
+/** What patterns that are kept match now, as a runner would find it: not what was removed before, which is said. */
+function discoveredNow({ mirror, addition, warnings }: Request, filters: Parameters<typeof selectFound>[0]): readonly string[] {
+  const found = selectFound(filters, addition.sourceTopics.values()).topics
+  const removed = found.filter((topic) => mirror.topics.get(topic)?.desired === 'STOPPED')
+  if (removed.length > 0)
+    warnings.push(
+      `removed from mirror ${mirror.name} before, and not added again by a pattern: ${removed.join(', ')}; name them to --topic`,
+    )
+  return found.filter((topic) => !removed.includes(topic))
+}
+
+/** Adds to the mirror's own lists, which are what runners discover by. */
+async function keepPatterns(
+  { store }: ServiceContext,
+  name: string,
+  include: readonly string[],
+  exclude: readonly string[],
+): Promise<void> {
+  await store.update((state) => {
+    const { configs } = mustExist(state, name)
+    const { topicsInclude, topicsExclude } = mirrorConfigOf(configs)
+    const longer = (key: MirrorConfigKey, list: readonly string[], more: readonly string[]) => {
+      const news = more.filter((entry) => !list.includes(entry))
+      return news.length === 0 ? [] : [put({ kind: 'config', mirror: name, key }, { value: [...list, ...news].join(',') })]
+    }
+    const records = [...longer('mirror.topics.include', topicsInclude, include), ...longer('mirror.topics.exclude', topicsExclude, exclude)]
+    return { records, result: undefined }
+  })
 }
 
 const SEE = 'Names are case-sensitive; topics without the right to DESCRIBE are not seen.'

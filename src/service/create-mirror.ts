@@ -1,7 +1,6 @@
 import type { Cluster } from '../client/cluster.js'
 import { hasReference } from '../client/config-references.js'
 import { checkConfigs, mirrorConfigOf } from '../mirror/config.js'
-import { NOT_IN_FORCE } from '../mirror/config-definitions.js'
 import { failure, MirrorError, usageError } from '../mirror/errors.js'
 import { isLiteral } from '../mirror/filters.js'
 import { MirrorState } from '../mirror/fold.js'
@@ -124,21 +123,7 @@ export const unknownKeyWarnings = (keys: readonly string[]): string[] =>
   keys.map((key) => `${key} is not a client property that is known here; it is stored and ignored`)
 
 /** Every warning that settings as given deserve. */
-export const settingWarnings = (configs: ReadonlyMap<string, string>): string[] => [
-  ...secretWarnings(configs),
-  ...notInForceWarnings(configs),
-]
-
-function notInForceWarnings(configs: ReadonlyMap<string, string>): string[] {
-  const keys = [...configs.keys()].filter((key) => NOT_IN_FORCE.has(key))
-  return keys.length === 0
-    ? []
-    : [
-        `${keys.join(', ')} ${keys.length === 1 ? 'is' : 'are'} kept, but this version does not act on ${keys.length === 1 ? 'it' : 'them'} yet`,
-      ]
-}
-
-function secretWarnings(configs: ReadonlyMap<string, string>): string[] {
+export function settingWarnings(configs: ReadonlyMap<string, string>): string[] {
   const secrets = [...configs].filter(([key, value]) => isSecret(key) && !hasReference(value)).map(([key]) => key)
   if (secrets.length === 0) return []
   return [`${secrets.join(', ')} ${secrets.length === 1 ? 'is' : 'are'} stored in clear: whoever may read topic ${STATE_TOPIC} can see it`]

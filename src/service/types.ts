@@ -39,6 +39,11 @@ export interface CreateMirrorResult {
 // ---- add
 
 export interface AddTopicsToMirrorOptions {
+  /**
+   * Names or whole-name regexes → mirror: what matches is added now, and what matches later when it appears. They are kept in
+   * `mirror.topics.include`, with `exclude` in `mirror.topics.exclude`. Topics that were removed before are not among them.
+   */
+  readonly discover?: TextMap
   /** Names or whole-name regexes left out of what the given patterns match. A topic given by name is never left out. */
   readonly exclude?: readonly string[]
   /** Replication factor of topics created on the destination; default is the broker's. */

@@ -1,6 +1,6 @@
 import type { MirrorConfig } from '../../mirror/config.js'
 import type { MirrorState } from '../../mirror/fold.js'
-import { selectTopics } from '../../mirror/selection.js'
+import { type Selection, selectTopics } from '../../mirror/selection.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import { CLUSTER_OWN_TOPICS } from '../../mirror/state-topic.js'
 
@@ -22,8 +22,7 @@ type Filters = Pick<MirrorConfig, 'topicsInclude' | 'topicsExclude'>
 /** Which topics of the source the mirror does not know yet and should have. Pure. */
 export function planDiscovery(state: MirrorState, mirror: string, filters: Filters, found: Iterable<FoundTopic>): DiscoveryPlan {
   const known = state.mirror(mirror)?.topics ?? new Map()
-  const ordinary = [...found].filter(({ name, internal }) => !internal && !CLUSTER_OWN_TOPICS.has(name)).map(({ name }) => name)
-  const { topics, missing } = selectTopics(filters.topicsInclude, filters.topicsExclude, ordinary)
+  const { topics, missing } = selectFound(filters, found)
   const add: string[] = []
   const problems: SyncProblem[] = []
   for (const topic of topics) {
@@ -36,6 +35,12 @@ export function planDiscovery(state: MirrorState, mirror: string, filters: Filte
   const absent = missing.filter((topic) => !known.has(topic))
   const notes = absent.map((topic) => `topic ${topic} of mirror.topics.include is not on the source`)
   return { add, problems, notes }
+}
+
+/** Topics that the lists mean: names whatever is excluded, and never those that belong to the cluster. */
+export function selectFound({ topicsInclude, topicsExclude }: Filters, found: Iterable<FoundTopic>): Selection {
+  const ordinary = [...found].filter(({ name, internal }) => !internal && !CLUSTER_OWN_TOPICS.has(name)).map(({ name }) => name)
+  return selectTopics(topicsInclude, topicsExclude, ordinary)
 }
 
 /** Whether the mirror, as it is now, still wants a topic that was found: settings and topics may have changed since. */

@@ -113,6 +113,20 @@ describe('add', () => {
     expect(waitForMirroring).not.toHaveBeenCalled()
   })
 
+  test('takes patterns to be kept, which need not match anything yet', async () => {
+    const outcome = await runVerb(Add, ['--mirror', 'my-mirror', '--topics', 'shop\\..*,a{1,2}', '--exclude', '.*log'], { admin })
+    expect(outcome).toMatchObject({ stdout: 'Added 0 topic(s) to mirror my-mirror: []\n', stderr: '', exitCode: 0 })
+    const discover = new Map([
+      ['shop\\..*', 'my-mirror'],
+      ['a{1,2}', 'my-mirror'],
+    ])
+    expect(addTopicsToMirror).toHaveBeenLastCalledWith(new Map(), expect.objectContaining({ discover, exclude: ['.*log'] }))
+    expect(await runVerb(Add, ['--mirror', 'my-mirror'], { admin })).toMatchObject({
+      exitCode: 2,
+      stderr: 'kafka-mirrors: no topic is named — give --topic or --topics\n',
+    })
+  })
+
   test("one topic's failure is told, the others are done, the exit code is 1", async () => {
     const outcome = await runVerb(Add, ['--mirror', 'my-mirror', '--topic', 'a,bad'], { admin })
     expect(outcome).toMatchObject({
