@@ -27,9 +27,11 @@ export function resolveReferences(properties: ReadonlyMap<string, string>, optio
   return new Map([...properties].map(([key, value]) => [key, replaceReferences(value, (reference) => resolved(key, reference, options))]))
 }
 
+const ELSEWHERE = "Where only the runners' hosts have it, create and alter take --offline."
+
 function resolved(setting: string, reference: ConfigReference, { allowed, env = process.env }: ProviderOptions): string {
   const refuse = (why: string): never => {
-    throw new ConfigError(setting, `${setting} refers to ${shownReference(reference)}, ${why}`)
+    throw new ConfigError(setting, `${setting} refers to ${shownReference(reference)}, ${why}`, ELSEWHERE)
   }
   const fault = faultOf(reference)
   if (fault !== undefined) return refuse(`but ${fault}`)

@@ -89,6 +89,8 @@ export class ConfigError extends Error {
   constructor(
     readonly key: string,
     message: string,
+    /** What the user can do about it, where the message does not say so. */
+    readonly advice?: string,
   ) {
     super(message)
   }

@@ -27,7 +27,7 @@ export const sourceOf = (mirror: string): Place => ({ side: 'source', name: `the
  */
 export function toMirrorError(error: unknown, place: Place, doing?: string): MirrorError {
   if (error instanceof MirrorError) return error
-  if (error instanceof ConfigError) return usageError('INVALID_CONFIG', error.message)
+  if (error instanceof ConfigError) return usageError('INVALID_CONFIG', error.message, error.advice)
   const subject = doing === undefined ? '' : `${doing}: `
   if (error instanceof ConnectionError) {
     const what = error.kind === 'authentication' ? `${place.name} refuses the login` : `${place.name} is out of reach`

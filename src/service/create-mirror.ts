@@ -1,5 +1,6 @@
 import type { Cluster } from '../client/cluster.js'
 import { hasReference } from '../client/config-references.js'
+import { parseJaas } from '../client/jaas.js'
 import { checkConfigs, mirrorConfigOf } from '../mirror/config.js'
 import { failure, MirrorError, usageError } from '../mirror/errors.js'
 import { isLiteral } from '../mirror/filters.js'
@@ -122,9 +123,21 @@ async function sourceRights(source: Cluster, configs: ReadonlyMap<string, string
 export const unknownKeyWarnings = (keys: readonly string[]): string[] =>
   keys.map((key) => `${key} is not a client property that is known here; it is stored and ignored`)
 
+/** A user name that is a reference does not hide the password beside it. */
+function isClear(key: string, value: string): boolean {
+  if (!hasReference(value)) return true
+  if (key !== 'sasl.jaas.config') return false
+  try {
+    return !hasReference(parseJaas(value).options.get('password') ?? value)
+  } catch {
+    // All of it, or its form, comes from a config provider.
+    return false
+  }
+}
+
 /** Every warning that settings as given deserve. */
 export function settingWarnings(configs: ReadonlyMap<string, string>): string[] {
-  const secrets = [...configs].filter(([key, value]) => isSecret(key) && !hasReference(value)).map(([key]) => key)
+  const secrets = [...configs].filter(([key, value]) => isSecret(key) && isClear(key, value)).map(([key]) => key)
   if (secrets.length === 0) return []
   return [`${secrets.join(', ')} ${secrets.length === 1 ? 'is' : 'are'} stored in clear: whoever may read topic ${STATE_TOPIC} can see it`]
 }

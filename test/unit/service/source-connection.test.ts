@@ -86,5 +86,8 @@ test('references are checked by their form when they are stored, and are no secr
     ['sasl.jaas.config', `x password="\${env:A}"`],
   ])
   expect(settingWarnings(configs)).toEqual([])
+  const jaas = (password: string) => new Map([['sasl.jaas.config', `x required username="\${env:U}" password="${password}";`]])
+  expect(settingWarnings(jaas(`\${env:P}`))).toEqual([])
+  expect(settingWarnings(jaas('clear'))).toEqual([expect.stringMatching(/^sasl.jaas.config is stored in clear/)])
   expect(withoutSecrets(configs)).toEqual({ 'ssl.key.password': `\${env:A}`, 'sasl.jaas.config': '[hidden]' })
 })
