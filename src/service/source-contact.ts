@@ -45,7 +45,9 @@ export class SourceContact {
       source,
       partitions.map(({ topic, partition }) => ({ topic, partition, at })),
     )
-    const answers = (await within(OFFSETS_WITHIN_MS, asked, (error) => this.failed(error))) ?? []
+    const answers = await within(OFFSETS_WITHIN_MS, asked, (error) => this.failed(error))
+    if (answers === undefined) return new Map()
+    this.why = undefined
     return new Map(answers.flatMap((answer, i) => (answer.ok ? [[keyOf(partitions[i]!), answer.value.offset] as const] : [])))
   }
 
