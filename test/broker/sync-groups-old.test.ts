@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { commitOffsets } from '../../src/client/admin.js'
 import { Cluster } from '../../src/client/cluster.js'
 import { clientConfigOf } from '../../src/client/config.js'
 import { syncGroups } from '../../src/sync/groups/sync-groups.js'
@@ -52,6 +53,10 @@ it('positions are kept from 2.8 to 3.9: of idle, hand-made and living groups, an
     alive: { 't-0': { offset: 10n } },
   })
   expect(await round()).toEqual({ changes: 0, problems: [], notes: [note] })
+  const position = { topic: 't', partition: 0, offset: 1n, metadata: '' }
+  expect(await commitOffsets(clusters.destination, [{ groupId: 'alive', positions: [position] }])).toMatchObject([
+    { ok: true, value: [{ ok: false, error: { kafkaName: 'UNKNOWN_MEMBER_ID' } }] },
+  ])
   await living.leave()
   await reading.leave()
   await eventually(async () => (await destination.list()).alive?.state === 'Empty')

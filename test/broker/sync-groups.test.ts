@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { alterShareGroupOffsets, commitOffsets } from '../../src/client/admin.js'
 import { Cluster } from '../../src/client/cluster.js'
 import { clientConfigOf } from '../../src/client/config.js'
 import { type GroupSync, syncGroups } from '../../src/sync/groups/sync-groups.js'
@@ -46,6 +47,13 @@ async function topic(name: string, there: number, here: number, partitions = 1):
 /** Of the groups of the topics given only: tests share the brokers. */
 const sync = (topics: readonly string[], include: string, more: Partial<GroupSync> = {}) =>
   syncGroups({ ...clusters, topics: new Set(topics), include: [include], exclude: [], ...more })
+
+/** What the destination answers to a position for a group, whatever a look at it has said before. */
+async function refusal(write: typeof commitOffsets | typeof alterShareGroupOffsets, groupId: string, topic: string): Promise<string> {
+  const [result] = await write(clusters.destination, [{ groupId, positions: [{ topic, partition: 0, offset: 1n, metadata: '' }] }])
+  const outcome = result!.ok ? result!.value[0]! : result!
+  return outcome.ok ? 'taken' : outcome.error.message.split(':')[0]!
+}
 
 describe('groups that commit offsets', () => {
   it('are brought to their exact position, with metadata and without the leader epoch of the source', async () => {
@@ -107,6 +115,7 @@ describe('groups that commit offsets', () => {
       problems: [],
       notes: [`left alone, since they have members on the destination: ${name}`],
     })
+    expect(await refusal(commitOffsets, name, name)).toBe('UNKNOWN_MEMBER_ID')
     expect((await destination.positions(name))[name]).toMatchObject({ [`${name}-0`]: { offset: 30n } })
     await member.leave()
     await eventually(async () => (await destination.list())[name]?.state === 'Empty')
@@ -145,6 +154,7 @@ describe('groups that commit offsets', () => {
       ],
     })
     const report = await sync(['mixed'], 'mixed-.*')
+    expect(await refusal(commitOffsets, 'mixed-share', 'mixed')).toBe('GROUP_ID_NOT_FOUND')
     await share.leave()
     expect(report).toEqual({
       changes: 2,
@@ -186,6 +196,7 @@ describe('streams groups', () => {
       problems: [],
       notes: [expect.stringContaining('left alone')],
     })
+    expect(await refusal(commitOffsets, 'streaming', 'streaming')).toBe('UNKNOWN_MEMBER_ID')
     expect(await offset()).toBe(6n)
     await leaveDestination()
     expect(await sync(['streaming'], 'streaming')).toMatchObject({ changes: 1, problems: [], notes: [] })
@@ -213,6 +224,8 @@ describe('share groups', () => {
     expect(here.records().map(({ offset }) => offset)).toEqual([12n, 13n, 14n])
     await source.alterShareOffsets('shared-a', 'shared', { 0: 1n })
     expect(await round()).toMatchObject({ changes: 0, notes: [expect.stringContaining('left alone')] })
+    expect(await refusal(alterShareGroupOffsets, 'shared-a', 'shared')).toBe('NON_EMPTY_GROUP')
+    expect(await refusal(alterShareGroupOffsets, 'shared-taken', 'shared')).toBe('GROUP_ID_NOT_FOUND')
     await here.leave()
     await eventually(async () => (await destination.list())['shared-a']?.state === 'Empty')
     expect(await round()).toMatchObject({ changes: 1, notes: [] })
