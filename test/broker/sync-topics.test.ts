@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MirrorAdmin } from '../../src/service/index.js'
+import { discovery } from '../../src/sync/topics/discovery.js'
+import { growth } from '../../src/sync/topics/growth.js'
+import { useBrokers } from '../support/brokers.js'
+import { writeLog } from '../support/kafka-log.js'
+import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
+import { SyncRounds } from '../support/sync-rounds.js'
+
+const kafka = useBrokers({ destination: { properties: DESTINATION_PROPERTIES } })
+const mirroring = useMirroring(kafka)
+let rounds: SyncRounds
+
+const bootstraps = () => ({ source: kafka.source.bootstrap, destination: kafka.destination.bootstrap })
+
+beforeAll(async () => {
+  await mirroring.create()
+  rounds = new SyncRounds('m', bootstraps())
+})
+afterAll(() => rounds?.close())
+
+const include = (patterns: string, exclude = '') =>
+  mirroring.admin.alterMirror('m', { set: { 'mirror.topics.include': patterns, 'mirror.topics.exclude': exclude } })
+const specOf = async (topic: string) => (await rounds.state()).mirror('m')?.topics.get(topic)
+const topicsHere = async () => Object.keys(await kafka.destination.admin.topics())
+const createThere = async (...topics: readonly string[]) => {
+  for (const topic of topics) await kafka.source.admin.createTopic(topic, { partitions: 1 })
+}
+
+describe('discovery', () => {
+  it('is begun by add with patterns, which are kept, and adds what matches later complete', async () => {
+    await createThere('shop.orders', 'shop.log', 'shopper')
+    const { topics, warnings } = await mirroring.admin.addTopicsToMirror(
+      {},
+      { discover: { 'shop\\..*': 'm', later: 'm' }, exclude: ['.*\\.log'] },
+    )
+    expect(topics).toMatchObject([{ topic: 'shop.orders', ok: true, how: 'created' }])
+    expect(warnings).toEqual([])
+    const configs = (await rounds.state()).mirror('m')!.configs
+    expect(configs.get('mirror.topics.include')).toBe('shop\\..*,later')
+    expect(configs.get('mirror.topics.exclude')).toBe('__.*,.*\\.log')
+    await kafka.source.admin.createTopic('shop.new', { partitions: 3, configs: { 'retention.ms': '5000', 'flush.ms': '777' } })
+    await createThere('shop.new.log', 'later')
+    expect(await rounds.round(discovery)).toEqual({ changes: 2, problems: [], notes: [] })
+    expect(await kafka.destination.admin.topicConfigs('shop.new')).toMatchObject({ 'retention.ms': '-1', 'flush.ms': '777' })
+    const spec = await specOf('shop.new')
+    expect([spec?.partitions, spec?.producers.length, spec?.held['retention.ms']]).toEqual([3, 3, '5000'])
+    for (const topic of ['shop.log', 'shop.new.log', 'shopper']) expect(await topicsHere()).not.toContain(topic)
+    expect(await rounds.round(discovery)).toEqual({ changes: 0, problems: [], notes: [] })
+  })
+
+  it('does not bring back what was removed, which add does by name only', async () => {
+    await include('back.*')
+    await createThere('back')
+    expect((await rounds.round(discovery)).changes).toBe(1)
+    await mirroring.admin.removeTopicsFromMirror('m', ['back'], { confirmationTimeoutMs: 0 })
+    expect(await rounds.round(discovery)).toEqual({ changes: 0, problems: [], notes: [] })
+    const again = await mirroring.admin.addTopicsToMirror({}, { discover: { 'back.*': 'm' } })
+    expect(again).toMatchObject({ topics: [], warnings: [expect.stringContaining('back; name them to --topic')] })
+    expect((await mirroring.admin.addTopicsToMirror({ back: 'm' })).topics).toMatchObject([{ ok: true }])
+  })
+
+  it('does not add what is no longer wanted since the runner read its state', async () => {
+    await include('stale.*')
+    await createThere('stale')
+    await rounds.round(growth)
+    await include('nothing')
+    expect(await rounds.round(discovery, { fresh: false })).toMatchObject({ changes: 0, problems: [] })
+    expect(await specOf('stale')).toBeUndefined()
+    expect((await rounds.round(discovery)).notes).toEqual(['topic nothing of mirror.topics.include is not on the source'])
+  })
+
+  it('takes names that only look internal', async () => {
+    await include('__plain,.*\\.internal,_under.*')
+    await createThere('__plain', 'a.internal', '_under')
+    expect(await rounds.round(discovery)).toEqual({ changes: 3, problems: [], notes: [] })
+  })
+
+  it('tells of a topic that cannot be created, adds the others, and tries again', async () => {
+    await include('fail\\..*')
+    await createThere('fail.a', 'fail.b')
+    // Brokers refuse two names that differ in a dot and an underscore only.
+    await kafka.destination.admin.createTopic('fail_a')
+    const { changes, problems } = await rounds.round(discovery)
+    expect(changes).toBe(1)
+    expect(problems).toEqual([{ item: 'fail.a', message: expect.stringContaining('could not be created on the destination') }])
+    await kafka.destination.admin.deleteTopic('fail_a')
+    expect(await rounds.round(discovery)).toEqual({ changes: 1, problems: [], notes: [] })
+  })
+
+  it("does not touch a topic of the destination that holds other data, and takes one that holds the source's", async () => {
+    await include('has\\..*')
+    await createThere('has.same', 'has.other')
+    const records = { records: 20, style: 'plain' } as const
+    await writeLog(kafka.worker, kafka.source, { topic: 'has.same', ...records })
+    for (const topic of ['has.same', 'has.other']) await kafka.destination.admin.createTopic(topic)
+    await writeLog(kafka.worker, kafka.destination, { topic: 'has.other', ...records })
+    const { changes, problems } = await rounds.round(discovery)
+    expect([changes, problems.map(({ item }) => item)]).toEqual([1, ['has.other']])
+    expect(problems[0]!.message).toContain("holds data that is not the source's")
+  })
+
+  it('leaves topics to the mirror that has them, and refuses one that its source copies from this cluster', async () => {
+    await include('owned,circle')
+    await createThere('owned', 'circle')
+    await mirroring.admin.createMirror('n', { 'bootstrap.servers': kafka.source.bootstrap })
+    await mirroring.admin.addTopicsToMirror({ owned: 'n' })
+    await kafka.destination.admin.createTopic('circle')
+    const there = new MirrorAdmin({ 'bootstrap.servers': kafka.source.bootstrap })
+    try {
+      await there.createMirror('back', { 'bootstrap.servers': kafka.destination.bootstrap })
+      const { topics } = await there.addTopicsToMirror({ circle: 'back' })
+      expect(topics).toMatchObject([{ ok: true }])
+      const { changes, problems } = await rounds.round(discovery)
+      expect(changes).toBe(0)
+      expect(problems.map(({ message }) => message).sort()).toEqual([
+        expect.stringContaining('topic circle would be mirrored in a circle: mirror back on the source copies it from this cluster'),
+        expect.stringContaining('topic owned is already mirrored by mirror n'),
+      ])
+    } finally {
+      await there.close()
+    }
+  })
+})
+
+describe('topics', () => {
+  it('grow as the source grows, and what is in the new partitions is copied', async () => {
+    await kafka.source.admin.createTopic('grow', { partitions: 2 })
+    await mirroring.add('grow')
+    await writeLog(kafka.worker, kafka.source, { topic: 'grow', records: 40, partitions: 2, style: 'plain' })
+    await mirroring.startRunner()
+    await mirroring.caughtUp('grow')
+    await kafka.source.admin.addPartitions('grow', 5)
+    await writeLog(kafka.worker, kafka.source, { topic: 'grow', records: 100, partitions: 5, style: 'varied' })
+    await rounds.round(growth)
+    const spec = await specOf('grow')
+    expect([spec?.partitions, new Set(spec?.producers.map(({ id }) => id)).size]).toEqual([5, 5])
+    await mirroring.caughtUp('grow')
+    expect(await mirroring.differences('grow')).toEqual([])
+    expect((await rounds.round(growth)).changes).toBe(0)
+  })
+
+  it('are copied by what another grew before it could record it', async () => {
+    await createThere('half')
+    await mirroring.add('half')
+    await kafka.source.admin.addPartitions('half', 3)
+    await kafka.destination.admin.addPartitions('half', 3)
+    await rounds.round(growth)
+    expect((await specOf('half'))?.producers).toHaveLength(3)
+  })
+
+  it('are told of where the destination has more partitions, or the source has the topic no more or another', async () => {
+    await createThere('more', 'gone', 'remade')
+    await mirroring.add('more', 'gone', 'remade')
+    await kafka.destination.admin.addPartitions('more', 2)
+    await kafka.source.admin.deleteTopic('gone')
+    await kafka.source.admin.deleteTopic('remade')
+    await createThere('remade')
+    const { changes, problems } = await rounds.round(growth)
+    expect(changes).toBe(0)
+    expect(Object.fromEntries(problems.map(({ item, message }) => [item, message]))).toMatchObject({
+      more: expect.stringContaining('has 2 partitions on the destination and 1 on the source'),
+      gone: expect.stringContaining('is not on the source any more; its copy is kept'),
+      remade: expect.stringContaining('was recreated on the source'),
+    })
+    expect(await topicsHere()).toContain('gone')
+  })
+})
