@@ -1,5 +1,5 @@
 import type { AclBinding } from '../../client/admin-acls.js'
-import { allowsWriting, CANARY, coversTopic, formatBinding } from '../../mirror/acl-bindings.js'
+import { allowsWriting, CANARY, coversTopic, formatBinding, parseBinding } from '../../mirror/acl-bindings.js'
 import { isActive, type MirrorState } from '../../mirror/fold.js'
 import type { Mirror } from '../../mirror/spec-store.js'
 import type { AclRecord } from '../../mirror/state.js'
@@ -76,8 +76,11 @@ function releaseFrom(view: ReleaseView, mirror: Mirror, staying: readonly string
   // What stood in for a rule that is whole again.
   for (const { key, binding, record } of records) {
     if (record.what !== 'created' || record.standsFor === undefined) continue
-    const orphaned = mirror.acls.get(record.standsFor)?.what !== 'withheld' && view.topics.some((topic) => coversTopic(binding, topic))
-    if (!released.has(record.standsFor) && !orphaned) continue
+    const original = parseBinding(record.standsFor)
+    const concerned = original !== undefined && view.topics.some((topic) => coversTopic(original, topic))
+    // An earlier attempt may have come no further than the whole rule.
+    const whole = mirror.acls.get(record.standsFor)?.what === 'created' || isThere(view, mirror, record.standsFor)
+    if (!released.has(record.standsFor) && !(concerned && whole)) continue
     add(binding, isShared(view.state, mirror.name, key) ? 'none' : 'delete', null, record)
   }
   return steps
@@ -85,6 +88,8 @@ function releaseFrom(view: ReleaseView, mirror: Mirror, staying: readonly string
 
 /** A rule that is withheld as long as a topic is mirrored: an interrupted release has it on record as created. */
 const isReleased = (binding: AclBinding): boolean => allowsWriting(binding) || bindsEverybody(binding)
+
+const isThere = ({ present }: ReleaseView, { acls }: Mirror, key: string): boolean => present.has(key) && acls.get(key) === undefined
 
 const hasTopics = ({ mirror: name, topics }: ReleaseView, mirror: Mirror): boolean =>
   followers(mirror.topics).some((topic) => mirror.name !== name || !topics.includes(topic))
