@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { configs } from '../../src/sync/topics/configs.js'
+import { useBrokers } from '../support/brokers.js'
+import { writeRecords } from '../support/kafka-log.js'
+import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
+import { SyncRounds } from '../support/sync-rounds.js'
+
+const kafka = useBrokers({ destination: { properties: DESTINATION_PROPERTIES } })
+const mirroring = useMirroring(kafka)
+let rounds: SyncRounds
+
+beforeAll(async () => {
+  await mirroring.create()
+  rounds = new SyncRounds('m', { source: kafka.source.bootstrap, destination: kafka.destination.bootstrap })
+})
+afterAll(() => rounds?.close())
+
+const QUIET = { changes: 0, problems: [], notes: [] }
+const there = (topic: string, values: Record<string, string | null>) => kafka.source.admin.alterTopicConfigs(topic, values)
+const here = (topic: string, values: Record<string, string | null>) => kafka.destination.admin.alterTopicConfigs(topic, values)
+const settings = (topic: string) => kafka.destination.admin.topicConfigs(topic)
+const heldOf = async (topic: string) => (await rounds.state()).mirror('m')?.topics.get(topic)?.held
+const round = () => rounds.round(configs)
+
+async function mirrored(topic: string, values: Record<string, string> = {}): Promise<void> {
+  await kafka.source.admin.createTopic(topic, { partitions: 1, configs: values })
+  await mirroring.add(topic)
+}
+
+describe('settings of topics', () => {
+  it("follow the source's, change by change, and are let alone while nothing changes", async () => {
+    await mirrored('follow', { 'flush.ms': '700', 'segment.ms': '60000' })
+    await here('follow', { 'index.interval.bytes': '5000' })
+    expect(await round()).toEqual(QUIET)
+    const { endOffset } = (await kafka.destination.admin.offsets('__kafka_mirrors'))[0]!
+    expect(await round()).toEqual(QUIET)
+    expect((await kafka.destination.admin.offsets('__kafka_mirrors'))[0]).toMatchObject({ endOffset })
+
+    await there('follow', { 'flush.ms': '800', 'segment.ms': null, 'segment.jitter.ms': '5' })
+    // Three settings, and what was taken, which is kept in the topic's record.
+    expect(await round()).toMatchObject({ changes: 4, problems: [] })
+    const after = await settings('follow')
+    expect(after).toMatchObject({ 'flush.ms': '800', 'segment.jitter.ms': '5', 'index.interval.bytes': '5000' })
+    expect(after).not.toHaveProperty('segment.ms')
+    expect(await round()).toEqual(QUIET)
+  })
+
+  it("of the destination's own stay: what the source never had, has no more but was changed here, or is excluded", async () => {
+    await mirrored('local', { 'flush.ms': '700', 'min.insync.replicas': '2' })
+    expect(await settings('local')).not.toHaveProperty('min.insync.replicas')
+    await here('local', { 'flush.messages': '9', 'min.insync.replicas': '1' })
+    await round()
+    await there('local', { 'flush.ms': null, 'min.insync.replicas': '3' })
+    await here('local', { 'flush.ms': '111' })
+    expect(await round()).toMatchObject({ problems: [] })
+    expect(await settings('local')).toMatchObject({ 'flush.ms': '111', 'flush.messages': '9', 'min.insync.replicas': '1' })
+    expect(await round()).toEqual(QUIET)
+  })
+
+  it('that are excluded from now on stay as they are', async () => {
+    await mirrored('excluded', { 'flush.ms': '700' })
+    const before = (await rounds.state()).mirror('m')!.configs.get('mirror.topic.properties.exclude')
+    await mirroring.admin.alterMirror('m', { set: { 'mirror.topic.properties.exclude': 'flush\\..*' } })
+    await there('excluded', { 'flush.ms': '1', 'file.delete.delay.ms': '70000' })
+    await round()
+    expect(await settings('excluded')).toMatchObject({ 'flush.ms': '700', 'file.delete.delay.ms': '70000' })
+    await there('excluded', { 'flush.ms': null })
+    await round()
+    expect(await settings('excluded')).toMatchObject({ 'flush.ms': '700' })
+    expect(before).toBeUndefined()
+    await mirroring.admin.alterMirror('m', { delete: ['mirror.topic.properties.exclude'] })
+  })
+
+  it('that the destination refuses or does not know are told, and the rest is applied', async () => {
+    await mirrored('refused')
+    // Since 4.0 segments have at least 1 MB, and there is no message format to choose (KIP-1030, KIP-724).
+    await there('refused', { 'segment.bytes': '100000', 'message.format.version': '3.0', 'flush.ms': '700' })
+    const { problems } = await round()
+    const own = problems.filter(({ item }) => item === 'refused').map(({ message }) => message)
+    expect(own.sort()).toEqual([
+      expect.stringContaining('topic refused: the destination does not take segment.bytes'),
+      expect.stringContaining('topic refused: the destination has no setting message.format.version'),
+    ])
+    expect(await settings('refused')).toMatchObject({ 'flush.ms': '700' })
+    const again = await round()
+    expect(again.changes).toBe(0)
+    expect(again.problems.filter(({ item }) => item === 'refused')).toHaveLength(2)
+    await there('refused', { 'segment.bytes': null, 'message.format.version': null })
+    expect(await round()).toEqual(QUIET)
+  })
+
+  it('that are held follow the source in the spec, are held again when changed, and come into force at failover', async () => {
+    await mirrored('held', { 'retention.ms': '7000' })
+    await there('held', { 'retention.ms': '8000000', 'cleanup.policy': 'compact' })
+    await here('held', { 'retention.ms': '1', 'flush.messages': '9' })
+    await round()
+    expect(await settings('held')).toMatchObject({ 'retention.ms': '-1', 'cleanup.policy': 'delete', 'flush.messages': '9' })
+    expect(await heldOf('held')).toMatchObject({ 'retention.ms': '8000000', 'cleanup.policy': 'compact', 'retention.bytes': null })
+    await there('held', { 'cleanup.policy': null, 'retention.bytes': '123456' })
+    await round()
+    expect(await heldOf('held')).toMatchObject({ 'cleanup.policy': null, 'retention.bytes': '123456' })
+    expect(await round()).toEqual(QUIET)
+    await mirroring.admin.removeTopicsFromMirror('m', ['held'], { confirmationTimeoutMs: 0 })
+    const promoted = await settings('held')
+    expect(promoted).toMatchObject({ 'retention.ms': '8000000', 'retention.bytes': '123456', 'flush.messages': '9' })
+    expect(promoted).not.toHaveProperty('cleanup.policy')
+    await there('held', { 'retention.ms': '5' })
+    expect(await round()).toEqual(QUIET)
+    expect(await settings('held')).toMatchObject({ 'retention.ms': '8000000' })
+  })
+
+  it("let larger messages in when the source's limit grows", async () => {
+    await mirrored('large', { 'max.message.bytes': '100000' })
+    await mirroring.startRunner()
+    await there('large', { 'max.message.bytes': '900000' })
+    await round()
+    expect(await settings('large')).toMatchObject({ 'max.message.bytes': '900000' })
+    const value = Buffer.alloc(800_000, 7).toString('hex')
+    await writeRecords(kafka.worker, kafka.source, { topic: 'large', list: [{ partition: 0, timestamp: Date.now(), key: '61', value }] })
+    await mirroring.caughtUp('large')
+    await there('large', { 'max.message.bytes': null })
+    await round()
+    expect(await settings('large')).toMatchObject({ 'max.message.bytes': '900000' })
+    expect(await heldOf('large')).toMatchObject({ 'max.message.bytes': null })
+  })
+
+  it('of topics that are gone or others now are not looked at', async () => {
+    await mirrored('remade', { 'flush.ms': '700' })
+    await kafka.source.admin.deleteTopic('remade')
+    await kafka.source.admin.createTopic('remade', { configs: { 'flush.ms': '900' } })
+    await mirrored('gone', { 'flush.ms': '700' })
+    await kafka.source.admin.deleteTopic('gone')
+    expect(await round()).toEqual(QUIET)
+    expect(await settings('remade')).toMatchObject({ 'flush.ms': '700' })
+    expect(await settings('gone')).toMatchObject({ 'flush.ms': '700' })
+  })
+})
