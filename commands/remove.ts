@@ -76,7 +76,8 @@ export default class Remove extends BaseCommand {
     else {
       const list = bracketed(removed.map(({ topic }) => topic))
       const sentence = removed.length > 0 ? `Removed ${removed.length} topic(s) from mirror ${mirror}: ${list}` : undefined
-      this.printResult(flags, sentence, { mirror, dryRun, topics: removalJson(topics) })
+      const nothing = topics.length === 0 ? `Mirror ${mirror} has no topics` : undefined
+      this.printResult(flags, sentence ?? nothing, { mirror, dryRun, topics: removalJson(topics) })
     }
     this.failIfAnyFailed(topics)
   }

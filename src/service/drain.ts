@@ -25,7 +25,7 @@ export interface DrainWork {
 }
 
 /** Both sides of the partitions at one look. */
-interface Look {
+export interface Look {
   readonly ends: Offsets
   readonly stable: Offsets
   readonly here: Offsets
@@ -70,8 +70,8 @@ export async function endsHere({ destination }: ServiceContext, partitions: read
   return new Map(answers.flatMap((answer, i) => (answer.ok ? [[keyOf(partitions[i]!), answer.value.offset] as const] : [])))
 }
 
-/** Undefined once nothing more can come. */
-function whyOpen(one: TopicPartition, { ends, stable, here }: Look, before: Offsets): string | undefined {
+/** Why more may come, as a phrase behind the partition's name; undefined if nothing can. Pure. */
+export function whyOpen(one: TopicPartition, { ends, stable, here }: Look, before: Offsets): string | undefined {
   const key = keyOf(one)
   const [end, lastStable, copied, endBefore] = [ends.get(key), stable.get(key), here.get(key), before.get(key)]
   if (end === undefined || lastStable === undefined) return 'is not told about by the source'

@@ -93,7 +93,7 @@ async function drainAll(
   const paused = topics.find((topic) => desired(topic) === 'PAUSED')
   if (paused !== undefined) {
     const advice = 'Resume it first, or remove it without --drain.'
-    throw failure('NOT_CONFIRMED', `topic ${paused} of mirror ${mirror.name} is paused, so it cannot be drained`, advice)
+    throw failure('CONFLICT', `topic ${paused} of mirror ${mirror.name} is paused, so it cannot be drained`, advice)
   }
   // What an earlier call has begun to remove is not copied any more; whether it was written to since is looked at later.
   const copied = topics.filter((topic) => desired(topic) !== 'STOPPING')

@@ -75,6 +75,12 @@ describe('remove', () => {
     expect((await runVerb(Remove, ['--mirror', 'm', '--dry-run'], { admin })).exitCode).toBe(0)
   })
 
+  test('a mirror without topics says so', async () => {
+    const none = async () => ({ topics: [], warnings: [] })
+    const outcome = await runVerb(Remove, ['--mirror', 'm', '--yes'], { admin: { removeTopicsFromMirror: none } })
+    expect(outcome).toMatchObject({ stdout: 'Mirror m has no topics\n', exitCode: 0 })
+  })
+
   test('--drain is five minutes unless told, and shows on a terminal how far it has come', async () => {
     await runVerb(Remove, ['--mirror', 'm', '--topic', 'a', '--drain'], { admin })
     expect(removeTopicsFromMirror).toHaveBeenLastCalledWith('m', ['a'], expect.objectContaining({ drainMs: 300_000 }))
