@@ -13,6 +13,8 @@ export interface FeedPartition {
   readonly partition: number
   /** Most bytes of one fetch, save for a single batch that is larger. */
   readonly maxBytes: number
+  /** Below this offset it is read as consumers see it, whatever is read above. */
+  readonly committedBelow?: bigint | undefined
 }
 
 /** The log does not go on where it should: it begins later now, or ends earlier. */
@@ -78,15 +80,22 @@ export class LogFeed {
 
   private async fetch(): Promise<Delivery> {
     const { position } = this
-    const { topic, topicId, partition, maxBytes } = this.partition
+    const { topic, topicId, partition, maxBytes, committedBelow = 0n } = this.partition
     try {
-      const { records, abortedTransactions } = await this.reader.read({ topic, topicId, partition, maxBytes, offset: position })
+      const { records, abortedTransactions } = await this.reader.read({
+        topic,
+        topicId,
+        partition,
+        maxBytes,
+        offset: position,
+        ...(position < committedBelow ? { committed: true } : {}),
+      })
       this.bytes += records.length
       const { budget } = this.reader
       const slab = new Slab(budget, records.length, () => budget.buffers.recycle(records))
       try {
         const batches = [...scanBatches(records)]
-        const aborted = abortedBatches(batches, abortedTransactions ?? [])
+        const aborted = this.hidden(batches, abortedBatches(batches, abortedTransactions ?? []))
         return { batches, aborted, nextOffset: afterLast(batches, position), release: () => slab.release() }
       } catch (error) {
         slab.release()
@@ -98,6 +107,13 @@ export class LogFeed {
       const { place } = this.reader.options
       throw toMirrorError(error, place, `${topic}-${partition} cannot be read on ${place.name}`)
     }
+  }
+
+  /** A record set that was asked for as consumers see it may reach to where all must be seen. */
+  private hidden(batches: readonly Batch[], aborted: ReadonlySet<Batch>): ReadonlySet<Batch> {
+    const { committedBelow } = this.partition
+    if (this.reader.options.isolation === 'read_committed' || committedBelow === undefined) return aborted
+    return new Set(batches.filter((batch) => aborted.has(batch) && batch.header.baseOffset < committedBelow))
   }
 }
 

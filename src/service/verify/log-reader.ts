@@ -25,6 +25,8 @@ export interface ReadPosition {
   readonly partition: number
   readonly offset: bigint
   readonly maxBytes: number
+  /** As consumers see it, with the index of aborted transactions; default is the reader's isolation. */
+  readonly committed?: boolean
 }
 
 /** A moved leader or a restarted broker is waited for this long. */
@@ -63,14 +65,14 @@ export class LogReader {
     await Promise.all([...this.lanes.values()].map((lane) => lane.close()))
   }
 
-  private async attempt({ topic, topicId, partition, offset, maxBytes }: ReadPosition): Promise<FetchedPartition> {
+  private async attempt({ topic, topicId, partition, offset, maxBytes, committed }: ReadPosition): Promise<FetchedPartition> {
     const leader = this.cluster.leaderOf(topic, partition)
     if (leader === undefined) throw this.cluster.missingLeader(topic, partition)
     const response = await this.lane(leader.brokerId).fetch({
       maxWaitMs: IDLE_WAIT_MS,
       minBytes: 1,
       maxBytes,
-      isolationLevel: this.options.isolation === 'read_committed' ? 1 : 0,
+      isolationLevel: (committed ?? this.options.isolation === 'read_committed') ? 1 : 0,
       topics: [
         {
           topic,

@@ -19,6 +19,8 @@ export interface PartitionIdentity {
   readonly topic: string
   readonly partition: number
   readonly topicIds: Readonly<Record<Side, string>>
+  /** The mirror began to append here: what the destination has below is others', who may have had transactions of their own. */
+  readonly ownFrom?: bigint | undefined
 }
 
 export const SIDES: readonly Side[] = ['source', 'destination']
@@ -156,7 +158,9 @@ export class PartitionLogs {
   }
 
   private feed(side: Side): LogFeed {
-    const { topic, partition, topicIds } = this.identity
-    return new LogFeed(this.context.readers[side], { topic, partition, topicId: topicIds[side], maxBytes: this.context.maxBytes })
+    const { topic, partition, topicIds, ownFrom } = this.identity
+    const committedBelow = side === 'destination' ? ownFrom : undefined
+    const { maxBytes } = this.context
+    return new LogFeed(this.context.readers[side], { topic, partition, topicId: topicIds[side], maxBytes, committedBelow })
   }
 }

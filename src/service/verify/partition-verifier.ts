@@ -97,12 +97,14 @@ export class PartitionVerifier {
       source: new LogView({ ...logs.viewOf('source', stretch), remembersDark: this.job.compaction !== undefined }),
       destination: new LogView({
         ...logs.viewOf('destination', stretch),
-        transactional: ({ header }) =>
+        transactional: ({ header }) => {
+          if (header.baseOffset < (this.job.ownFrom ?? 0n)) return
           this.book.add(
             'transactional',
             header.baseOffset,
             () => `data of a transaction is on the destination (producer ${header.producerId})`,
-          ),
+          )
+        },
       }),
     }
     const comparison = new Comparison(

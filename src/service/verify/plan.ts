@@ -46,12 +46,19 @@ export function planPartition(
       topicIds: pair.topicIds,
       bounds,
       mirroredEnd,
+      ownFrom: ownFrom(pair, partition, bounds),
       stretches,
       belowStart: looksBelow ? { from: sourceStart, to: least(destinationStart, bounds.lastStableOffset) } : undefined,
       lost: pair.statuses.get(partition)?.lostRanges ?? [],
       compaction,
     },
   }
+}
+
+/** Where the mirror's own appends begin, as far back as its status tells. */
+function ownFrom({ statuses }: TopicPair, partition: number, { destinationEnd }: PartitionBounds): bigint {
+  const starts = statuses.get(partition)?.sourceLeaderEpochs.map(({ startOffset }) => startOffset) ?? []
+  return least(...starts, destinationEnd)
 }
 
 /** Whether the destination's log still begins where the source's no longer does. Topics that are only compacted cannot follow. */
