@@ -35,7 +35,7 @@ export async function createMirror(
     const sourceClusterId = source && (await about(sourceOf(name), undefined, () => otherClusterId(context, source, name)))
     refuseMissingRights([
       ...(source === undefined ? [] : await about(sourceOf(name), undefined, () => sourceRights(source, configs))),
-      ...(await about(DESTINATION, undefined, () => destinationRights(context.destination))),
+      ...(await about(DESTINATION, undefined, () => destinationRights(context.destination, configs))),
     ])
     const warnings = [...unknownKeyWarnings(unknownKeys), ...settingWarnings(configs)]
     if (options.dryRun) await context.store.ensure({ validateOnly: true })
@@ -61,7 +61,7 @@ async function write(
   const { store, destination } = context
   await store.ensure()
   // Only now can the broker tell the rights on the topic if it was not there before.
-  refuseMissingRights(await about(DESTINATION, undefined, () => destinationRights(destination)))
+  refuseMissingRights(await about(DESTINATION, undefined, () => destinationRights(destination, configs)))
   const records = [
     put({ kind: 'mirror', mirror: name }, { sourceClusterId, createdAt: context.now() }),
     ...[...configs].map(([key, value]) => put({ kind: 'config', mirror: name, key }, { value })),
@@ -82,9 +82,11 @@ async function stateIfReadable({ store }: ServiceContext): Promise<MirrorState> 
   }
 }
 
-async function destinationRights(destination: Cluster): Promise<MissingRight[]> {
+async function destinationRights(destination: Cluster, configs: ReadonlyMap<string, string>): Promise<MissingRight[]> {
+  // By default every rule is taken, as far as the rights go; whoever lists rules means them.
+  const acls = configs.has('mirror.acl.include') && mirrorConfigOf(configs).aclInclude.length > 0
   const [missing, create] = await Promise.all([
-    missingDestinationRights(destination, { topics: [], stateTopics: [STATE_TOPIC] }),
+    missingDestinationRights(destination, { topics: [], stateTopics: [STATE_TOPIC], acls }),
     missingCreateRight(destination, STATE_TOPIC),
   ])
   return [...missing, ...create]

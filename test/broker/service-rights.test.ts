@@ -39,6 +39,10 @@ async function grant(broker: SecuredBroker, resourceType: string, resource: stri
   for (const operation of operations) await tools(broker).addAcl({ resourceType, resource, operation, principal: 'User:alice' })
 }
 
+async function revoke(broker: SecuredBroker, resourceType: string, resource: string, operation: string): Promise<void> {
+  await tools(broker).removeAcl({ resourceType, resource, operation, principal: 'User:alice' })
+}
+
 async function refusal(promise: Promise<unknown>): Promise<MirrorError> {
   const error = await promise.then(
     () => new Error('it was allowed'),
@@ -85,6 +89,20 @@ describe('createMirror', () => {
     })
     await grant(destination, 'TOPIC', '__kafka_mirrors', 'CREATE')
     await eventually(() => admin.createMirror('m', reach(source)))
+  })
+
+  it('wants the right to change access rules only where somebody lists rules to be taken', async () => {
+    await revoke(destination, 'CLUSTER', 'kafka-cluster', 'ALTER')
+    await grant(destination, 'CLUSTER', 'kafka-cluster', 'CLUSTER_ACTION')
+    await eventually(async () => {
+      const listed = { ...reach(source), 'mirror.acl.include': 'topic' }
+      const error = await refusal(admin.createMirror('x', listed, { dryRun: true }))
+      expect(error.message).toBe('a right is missing: ALTER on the cluster of the destination')
+      return true
+    })
+    await admin.createMirror('x', reach(source), { dryRun: true })
+    await admin.createMirror('x', { ...reach(source), 'mirror.acl.include': '' }, { dryRun: true })
+    await grant(destination, 'CLUSTER', 'kafka-cluster', 'ALTER')
   })
 
   it('says the login is refused, not that the source is gone', async () => {
