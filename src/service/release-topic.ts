@@ -50,7 +50,8 @@ export async function finishRemovals(work: RemovalWork): Promise<Map<string, Res
     if (failure !== undefined) results.set(topic, failed(failure))
     else if (result.ok) results.set(topic, success({ ...result.value, at }))
   }
-  await record(work, results)
+  // Where nothing was done there may be nobody to tell it to.
+  if ([...results.values()].some(({ ok }) => ok)) await record(work, results)
   return results
 }
 

@@ -1,19 +1,16 @@
-import { failure, MirrorError, usageError } from '../mirror/errors.js'
-import { DESTINATION, toMirrorError } from '../mirror/failures.js'
+import { failure, usageError } from '../mirror/errors.js'
 import { isLiteral, parsePattern } from '../mirror/filters.js'
 import { isActive } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
 import { selectTopics } from '../mirror/selection.js'
-import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
+import { type Mirror, mustExist } from '../mirror/spec-store.js'
 import type { RemovalResult } from '../mirror/state.js'
 import { byName, type ServiceContext } from './context.js'
 import { drain, endsHere } from './drain.js'
-import { lossOf, lossSentence } from './loss.js'
-import { putBackWritten } from './put-back.js'
-import { finishRemovals } from './release-topic.js'
-import { awaitConfirmation, type Leaving, partitionsOf } from './shut-out.js'
-import { keyOf, type Offsets, SourceContact } from './source-contact.js'
-import type { RemovedPartition, RemovedTopic, RemoveTopicsFromMirrorOptions, RemoveTopicsFromMirrorResult, TopicResult } from './types.js'
+import { lossOf } from './loss.js'
+import { removeNow, unknownLoss } from './remove-now.js'
+import { keyOf, SourceContact } from './source-contact.js'
+import type { RemovedTopic, RemoveTopicsFromMirrorOptions, RemoveTopicsFromMirrorResult, TopicResult } from './types.js'
 
 /** See {@link MirrorAdmin.removeTopicsFromMirror}. */
 export async function removeTopicsFromMirror(
@@ -118,62 +115,4 @@ async function planned(
       .map(({ partition }) => lossOf(mirror, topic, partition, here.get(keyOf({ topic, partition })), there)),
   }))
   return { topics: rows, warnings: unknownLoss(source) }
-}
-
-async function removeNow(
-  context: ServiceContext,
-  mirror: Mirror,
-  topics: readonly string[],
-  source: SourceContact,
-  options: RemoveTopicsFromMirrorOptions,
-): Promise<RemoveTopicsFromMirrorResult> {
-  const warnings: string[] = []
-  const all = await writeStopping(context, mirror.name, topics)
-  const confirmed = await awaitConfirmation(context, mirror.name, all, options.confirmationTimeoutMs)
-  const partitions = all.flatMap(({ topic, spec }) => partitionsOf(spec).map((partition) => ({ topic, partition })))
-  const there = await source.offsets(partitions)
-  const putBack = options.drainMs === undefined ? [] : await putBackWritten(context, mirror, all, there, warnings)
-  const written = new Set(putBack.map(({ topic }) => topic))
-  const leaving = all.filter(({ topic }) => !written.has(topic))
-  const state = mustExist(confirmed, mirror.name)
-  const results = await finishRemovals({ context, mirror, leaving, state: confirmed, source, warnings })
-  const removed = leaving.map(({ topic }): TopicResult<RemovedTopic> => {
-    const result = results.get(topic)!
-    if (!result.ok) return { topic, mirror: mirror.name, ok: false, error: told(result.error, mirror.name, topic) }
-    const { how } = result.value
-    return { topic, mirror: mirror.name, ok: true, how, partitions: rowsOf(state, topic, result.value, there) }
-  })
-  warnings.push(...unknownLoss(source), ...lossSentence(mirror.name, removed))
-  return { topics: [...putBack, ...removed], warnings }
-}
-
-const rowsOf = (mirror: Mirror, topic: string, { partitions }: RemovalResult, there: Offsets): RemovedPartition[] =>
-  partitions.map(({ partition, logEndOffset }) => lossOf(mirror, topic, partition, logEndOffset, there))
-
-const unknownLoss = ({ trouble }: SourceContact): string[] =>
-  trouble === undefined ? [] : [`the source could not be asked what it has beyond, nor for its groups' last positions: ${trouble}`]
-
-function told(error: Error, mirror: string, topic: string): MirrorError {
-  const known = toMirrorError(error, DESTINATION, `topic ${topic} could not be removed from mirror ${mirror}`)
-  if (known.advice !== undefined) return known
-  return new MirrorError(known.code, known.message, {
-    kind: known.kind,
-    advice: 'Copying is stopped; run remove again to finish.',
-    cause: known,
-  })
-}
-
-/** Records that these topics are to stop. Runners see it, and copy nothing more once they have confirmed. */
-async function writeStopping({ store }: ServiceContext, name: string, topics: readonly string[]): Promise<Leaving[]> {
-  return store.update((state) => {
-    const mirror = mustExist(state, name)
-    const leaving = topics.flatMap((topic) => {
-      const spec = mirror.topics.get(topic)
-      return isActive(spec) ? [{ topic, spec }] : []
-    })
-    const records = leaving
-      .filter(({ spec }) => spec.desired !== 'STOPPING')
-      .map(({ topic, spec }) => put({ kind: 'topic', mirror: name, topic }, { ...spec, desired: 'STOPPING' }))
-    return { records, result: leaving }
-  })
 }
