@@ -4,7 +4,7 @@ import { KeyedLog } from '../client/keyed-log.js'
 import { isLed } from '../client/metadata.js'
 import { failure } from '../mirror/errors.js'
 import { about, DESTINATION, isMissingRight, toMirrorError } from '../mirror/failures.js'
-import { MirrorState } from '../mirror/fold.js'
+import { MirrorState, type StateRecord } from '../mirror/fold.js'
 import { SHARDS } from '../mirror/shards.js'
 import { type Decision, readable, type SpecStore } from '../mirror/spec-store.js'
 import { SPEC_PARTITION, STATE_TOPIC } from '../mirror/state-topic.js'
@@ -13,14 +13,27 @@ import { Errors, KafkaError, kafkaError } from '../protocol/errors.js'
 export { type Decision, erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 
 const CONFLICT_ATTEMPTS = 10
+/** Their records make one batch. */
+const DECISIONS_TOGETHER = 50
 const MAX_REPLICATION_FACTOR = 3
 const CREATED_WITHIN_MS = 30_000
 const MAX_BATCH_BYTES = 16 << 20
 
+interface Waiting {
+  decide(state: MirrorState): Decided
+  reject(error: unknown): void
+}
+
+interface Decided {
+  readonly records: readonly StateRecord[]
+  settle(): void
+}
+
 /** The state topic as commands use it: read it all, or change it only if nobody else changed it meanwhile. */
 export class StateStore implements SpecStore {
   readonly log: KeyedLog
-  private lastUpdate: Promise<unknown> = Promise.resolve()
+  private readonly waiting: Waiting[] = []
+  private working = false
 
   constructor(private readonly destination: Cluster) {
     this.log = new KeyedLog(destination, STATE_TOPIC)
@@ -32,23 +45,47 @@ export class StateStore implements SpecStore {
   }
 
   /**
-   * Changes the operators' part of the state under its lock: `decide` sees the state as it is, may throw, and is asked again
-   * whenever somebody else was faster. It sees spec and result keys only. All records are written, or none.
+   * Changes what is written under the lock: `decide` sees the state as it is, may throw, and is asked again whenever somebody
+   * else was faster. It sees spec and result keys only. All records are written, or none. What one process decides at the same
+   * time is written together, each decision on top of those before: it must not be its own rival.
    */
   update<T>(decide: (state: MirrorState) => Decision<T>): Promise<T> {
-    // One at a time: a process must not be its own rival.
-    const result = this.lastUpdate.then(() => this.updateNow(decide))
-    this.lastUpdate = result.catch(() => {})
-    return result
+    return new Promise((resolve, reject) => {
+      this.waiting.push({
+        decide(state) {
+          const { records, result } = decide(state)
+          return { records, settle: () => resolve(result) }
+        },
+        reject,
+      })
+      if (!this.working) void this.work()
+    })
   }
 
-  private async updateNow<T>(decide: (state: MirrorState) => Decision<T>): Promise<T> {
+  private async work(): Promise<void> {
+    this.working = true
+    while (this.waiting.length > 0) {
+      const together = this.waiting.splice(0, DECISIONS_TOGETHER)
+      try {
+        for (const settle of await this.decideTogether(together)) settle()
+      } catch (error) {
+        for (const { reject } of together) reject(error)
+      }
+    }
+    this.working = false
+  }
+
+  /** What tells each of them how it ended, once it is written. Throws what concerns them all. */
+  private async decideTogether(together: readonly Waiting[]): Promise<(() => void)[]> {
     for (let attempt = 0; attempt < CONFLICT_ATTEMPTS; attempt++) {
       const snapshot = await this.talk(() => this.log.snapshot(SPEC_PARTITION))
-      const { records, result } = decide(readable(MirrorState.of(snapshot?.records ?? []), STATE_TOPIC))
-      if (records.length === 0) return result
+      const state = readable(MirrorState.of(snapshot?.records ?? []), STATE_TOPIC)
+      const decided = together.map((one) => decideOne(one, state))
+      const records = decided.flatMap((one) => one.records)
+      const settled = decided.map(({ settle }) => settle)
+      if (records.length === 0) return settled
       if (snapshot === undefined) throw failure('STATE_UNREADABLE', `topic ${STATE_TOPIC} has disappeared from the destination`)
-      if (await this.talk(() => this.log.compareAndAppend(snapshot, records))) return result
+      if (await this.talk(() => this.log.compareAndAppend(snapshot, records))) return settled
     }
     throw failure('CONFLICT', 'other commands keep changing the mirrors at the same time', 'Nothing was changed; try again.')
   }
@@ -108,3 +145,14 @@ export class StateStore implements SpecStore {
 const RIGHTS = `Grant READ, WRITE and DESCRIBE on topic ${STATE_TOPIC}.`
 
 const isExisting = (error: Error) => error instanceof KafkaError && error.code === Errors.TOPIC_ALREADY_EXISTS
+
+/** Decides, and folds that into the state for whoever comes next. One that throws has decided nothing. */
+function decideOne({ decide, reject }: Waiting, state: MirrorState): Decided {
+  try {
+    const decided = decide(state)
+    for (const record of decided.records) state.apply(record)
+    return decided
+  } catch (error) {
+    return { records: [], settle: () => reject(error) }
+  }
+}
