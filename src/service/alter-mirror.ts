@@ -1,10 +1,10 @@
 import { checkConfigs, checkKey } from '../mirror/config.js'
 import { MirrorError, usageError } from '../mirror/errors.js'
+import { about, sourceOf, toMirrorError } from '../mirror/failures.js'
+import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import { entriesOf, type ServiceContext } from './context.js'
 import { settingWarnings, unknownKeyWarnings } from './create-mirror.js'
-import { about, sourceOf, toMirrorError } from './failures.js'
 import { checkedClusterId, checkSource, openSource } from './source-connection.js'
-import { erase, type Mirror, mustExist, put } from './state-store.js'
 import type { AlterMirrorChanges, AlterMirrorOptions, AlterMirrorResult } from './types.js'
 
 interface Change {

@@ -17,9 +17,9 @@ import type { Cluster } from '../client/cluster.js'
 import { ConnectionError } from '../client/errors.js'
 import { failure } from '../mirror/errors.js'
 import { isMissingRight } from '../mirror/failures.js'
+import { inPool } from '../mirror/in-pool.js'
 import type { PartitionProducer, PartitionStatus } from '../mirror/state.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
-import { inPool } from './context.js'
 import { findFence } from './find-fence.js'
 
 /** What fencing one partition came to; the log end is the one before the fence's own marker. */

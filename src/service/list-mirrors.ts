@@ -1,6 +1,6 @@
 import { isActive } from '../mirror/fold.js'
+import type { Mirror } from '../mirror/spec-store.js'
 import type { ServiceContext } from './context.js'
-import type { Mirror } from './state-store.js'
 import type { ListMirrorsResult, MirrorListing } from './types.js'
 
 /** See {@link MirrorAdmin.listMirrors}. */

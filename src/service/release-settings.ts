@@ -1,7 +1,7 @@
 import { failed, incrementalAlterConfigs, type Result, success } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
-import { inPool } from './context.js'
-import { type AppliedSettings, applyTopicSettings, changeOf } from './topic-settings.js'
+import { inPool } from '../mirror/in-pool.js'
+import { type AppliedSettings, applyTopicSettings, changeOf } from '../sync/topics/topic-settings.js'
 
 const TOPICS_PER_REQUEST = 50
 const TOPICS_AT_ONCE = 16

@@ -9,11 +9,11 @@ import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult } from '../mirror/state.js'
 import { releaseAclsOf } from '../sync/acls/index.js'
 import { syncGroups } from '../sync/groups/sync-groups.js'
+import { refusalWarnings } from '../sync/topics/topic-settings.js'
 import { type ServiceContext, within } from './context.js'
 import { applySettingsOfMany } from './release-settings.js'
 import { type Leaving, shutOutAll } from './shut-out.js'
 import type { SourceContact } from './source-contact.js'
-import { refusalWarnings } from './topic-settings.js'
 
 const GROUPS_WITHIN_MS = 15_000
 

@@ -8,10 +8,10 @@ import {
 } from '../client/authorized-operations.js'
 import type { Cluster } from '../client/cluster.js'
 import { failure } from '../mirror/errors.js'
+import { isMissingRight } from '../mirror/failures.js'
 import { RUNNER_GROUP } from '../mirror/state-topic.js'
 import { TRANSACTIONAL_ID_PREFIX } from '../mirror/transactional-id.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
-import { isMissingRight } from './failures.js'
 
 export interface MissingRight {
   readonly side: 'source' | 'destination'

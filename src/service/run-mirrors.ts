@@ -5,10 +5,11 @@ import { clientConfigOf } from '../client/config.js'
 import { publish } from '../engine/events.js'
 import { Runner } from '../engine/runner.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
+import { type Mirror, mustExist } from '../mirror/spec-store.js'
 import { DEFAULT_SESSION_TIMEOUT_MS, RUNNER_GROUP, STATE_TOPIC } from '../mirror/state-topic.js'
 import { missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
 import { openSource, withSource } from './source-connection.js'
-import { type Mirror, mustExist, StateStore } from './state-store.js'
+import { StateStore } from './state-store.js'
 
 export interface RunMirrorsOptions {
   /** Java client properties of the destination; `session.timeout.ms` and `heartbeat.interval.ms` are the runner's in its group. */

@@ -9,7 +9,7 @@ import { ConfigError } from '../client/errors.js'
 import { readRegularFile } from '../client/regular-file.js'
 import { clientPropertiesOf } from '../mirror/config.js'
 import { failure } from '../mirror/errors.js'
-import { about, sourceOf } from './failures.js'
+import { about, sourceOf } from '../mirror/failures.js'
 
 export interface SourceSettings {
   readonly mirror: string

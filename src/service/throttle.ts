@@ -1,15 +1,15 @@
 import { alterClientQuotas } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { failure, usageError } from '../mirror/errors.js'
+import { about, DESTINATION, sourceOf } from '../mirror/failures.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
+import { erase, mustExist, put } from '../mirror/spec-store.js'
 import { formatReplicas, parseRate, parseReplicas, type ThrottledReplica } from '../mirror/throttles.js'
 import { DescribeClientQuotas } from '../protocol/api/describe-client-quotas.js'
 import { kafkaError } from '../protocol/errors.js'
 import type { ServiceContext } from './context.js'
-import { about, DESTINATION, sourceOf } from './failures.js'
 import { withSource } from './source-connection.js'
-import { erase, mustExist, put } from './state-store.js'
 import type {
   DescribeThrottlesOptions,
   DescribeThrottlesResult,

@@ -4,11 +4,11 @@ import { isThere, type TopicMetadata } from '../../client/metadata.js'
 import { destinationLogEnd, firstBatch, sourcePositions } from '../../engine/positions.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
 import { policiesIn } from '../../mirror/held.js'
+import { inPool } from '../../mirror/in-pool.js'
 import { most } from '../../mirror/offsets.js'
 import type { PartitionStatus, RecoveryWish } from '../../mirror/state.js'
 import { idsDiffer } from '../../protocol/uuid.js'
-import { inPool } from '../context.js'
-import { readTopicConfigs } from '../topic-settings.js'
+import { readTopicConfigs } from '../../sync/topics/topic-settings.js'
 import { countVisible, findDivergence, type Tail } from './divergence.js'
 
 const PARTITIONS_AT_ONCE = 8

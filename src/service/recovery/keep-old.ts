@@ -1,6 +1,6 @@
 import type { TopicMetadata } from '../../client/metadata.js'
 import { forcedSettings } from '../../mirror/held.js'
-import { readTopicConfigs } from '../topic-settings.js'
+import { readTopicConfigs } from '../../sync/topics/topic-settings.js'
 import { keepTail } from './keep-tail.js'
 import type { Reseeding, ReseedWork } from './reseed-state.js'
 

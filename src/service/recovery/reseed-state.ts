@@ -1,9 +1,9 @@
 import type { Cluster } from '../../client/cluster.js'
 import { failure } from '../../mirror/errors.js'
 import { type ActiveTopic, isActive } from '../../mirror/fold.js'
+import { type Mirror, mustExist, put } from '../../mirror/spec-store.js'
 import type { Reseed } from '../../mirror/state.js'
 import type { ServiceContext } from '../context.js'
-import { type Mirror, mustExist, put } from '../state-store.js'
 
 /** Steps of a reseed, in their order; each may be interrupted and done again. */
 export type ReseedStep = 'stopping' | 'let-go' | 'examined' | 'copied' | 'kept' | 'deleted' | 'created' | 'added'

@@ -2,7 +2,7 @@ import { listOffsets, type OffsetPoint, type Result, type TopicPartition } from 
 import type { OffsetAnswer } from '../../client/admin-partitions.js'
 import type { Cluster } from '../../client/cluster.js'
 import { MirrorError } from '../../mirror/errors.js'
-import { DESTINATION, type Place, sourceOf, toMirrorError } from '../failures.js'
+import { DESTINATION, type Place, sourceOf, toMirrorError } from '../../mirror/failures.js'
 
 /** Where both logs of a partition begin and end. */
 export interface PartitionBounds {

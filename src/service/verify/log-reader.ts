@@ -3,10 +3,10 @@ import { isStaleRoute } from '../../client/cluster.js'
 import { ConnectionError } from '../../client/errors.js'
 import { retrying, systemClock } from '../../client/retry.js'
 import type { ByteBudget } from '../../engine/byte-budget.js'
+import type { Place } from '../../mirror/failures.js'
 import type { Fetch } from '../../protocol/api/fetch.js'
 import { Errors, KafkaError, kafkaError } from '../../protocol/errors.js'
 import type { ResponseOf } from '../../protocol/schema.js'
-import type { Place } from '../failures.js'
 import { FetchLane } from './fetch-lane.js'
 
 export type FetchedPartition = ResponseOf<typeof Fetch>['responses'][number]['partitions'][number]

@@ -1,7 +1,7 @@
 import { usageError } from '../../mirror/errors.js'
+import { mustExist } from '../../mirror/spec-store.js'
 import type { ServiceContext } from '../context.js'
 import { checkedClusterId, withSource } from '../source-connection.js'
-import { mustExist } from '../state-store.js'
 import { pairTopics, topicsToVerify } from './topic-pairs.js'
 import type { VerifyMirrorOptions, VerifyMirrorResult } from './types.js'
 import { Verification } from './verification.js'

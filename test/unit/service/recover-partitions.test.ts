@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { Mirror } from '../../../src/mirror/spec-store.js'
 import { checkPartitions } from '../../../src/service/recovery/recover-mirror.js'
-import type { Mirror } from '../../../src/service/state-store.js'
 
 /** A mirror of topics with so many partitions. */
 const mirrorOf = (topics: Readonly<Record<string, number>>) =>
