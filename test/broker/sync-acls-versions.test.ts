@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { authorizedOnTopics, isAuthorized } from '../../src/client/authorized-operations.js'
 import { Cluster } from '../../src/client/cluster.js'
 import { clientConfigOf } from '../../src/client/config.js'
 import { AclRounds, SecuredCluster } from '../support/acl-rounds.js'
@@ -54,21 +55,42 @@ describe('a cluster without an authorizer', () => {
   })
 })
 
-describe('a newer source', () => {
-  it('has its rules copied, save for those the destination cannot know', async () => {
-    const source = new SecuredCluster(await startSecuredBroker({ version: '4.4.0', authorizer: true }), worker)
-    try {
-      const known = ['ALLOW READ TOPIC PREFIXED h- User:alice *', 'ALLOW WRITE TRANSACTIONAL_ID LITERAL h-tx User:alice *']
-      await source.grant(...known, 'ALLOW TWO_PHASE_COMMIT TRANSACTIONAL_ID LITERAL h-tx User:alice *')
-      await rounds.topics('h', { 'h-orders': 'MIRRORING' })
-      const report = await rounds.run('h', { from: source.as() })
-      expect(report.problems).toEqual([
-        { item: 'ALLOW TWO_PHASE_COMMIT on transactional id h-tx for User:alice', message: expect.any(String) },
-      ])
-      expect(await destination.rulesOn('h-')).toEqual([...known, 'DENY WRITE TOPIC LITERAL h-orders User:* *'])
-      expect((await rounds.run('h', { from: source.as() })).changes).toBe(0)
-    } finally {
-      await source.close()
-    }
+describe('another cluster', () => {
+  let other: SecuredCluster
+  beforeAll(async () => {
+    const properties = { 'allow.everyone.if.no.acl.found': 'true' }
+    other = new SecuredCluster(await startSecuredBroker({ version: '4.4.0', authorizer: true, properties }), worker)
+  })
+  afterAll(() => other?.close())
+
+  it('has its rules copied, save for those an older destination cannot know', async () => {
+    const known = ['ALLOW READ TOPIC PREFIXED h- User:alice *', 'ALLOW WRITE TRANSACTIONAL_ID LITERAL h-tx User:alice *']
+    await other.grant(...known, 'ALLOW TWO_PHASE_COMMIT TRANSACTIONAL_ID LITERAL h-tx User:alice *')
+    await rounds.topics('h', { 'h-orders': 'MIRRORING' })
+    const report = await rounds.run('h', { from: other.as() })
+    expect(report.problems).toEqual([
+      { item: 'ALLOW TWO_PHASE_COMMIT on transactional id h-tx for User:alice', message: expect.any(String) },
+    ])
+    expect(await destination.rulesOn('h-')).toEqual([...known, 'DENY WRITE TOPIC LITERAL h-orders User:* *'])
+    expect((await rounds.run('h', { from: other.as() })).changes).toBe(0)
+  })
+
+  it('has no guard as the only rule of a topic where that would shut readers out', async () => {
+    const mayRead = async () => isAuthorized((await authorizedOnTopics(other.as('bob'), ['i-orders'])).get('i-orders') ?? 0, 'READ')
+    await other.admin.createTopic('i-orders')
+    await rounds.topics('i', { 'i-orders': 'MIRRORING' })
+    const to = { from: destination.as(), to: other.as() }
+    expect((await rounds.run('i', to)).notes).toEqual([
+      'topics without access rules are only watched for foreign writes, as brokers have allow.everyone.if.no.acl.found: i-orders',
+    ])
+    expect(await mayRead()).toBe(true)
+    const guard = 'DENY WRITE TOPIC LITERAL i-orders User:* *'
+    await other.grant(guard)
+    expect(await mayRead()).toBe(false)
+    await other.revoke(guard)
+    await other.grant('ALLOW READ TOPIC LITERAL i-orders User:bob *')
+    expect((await rounds.run('i', to)).notes).toEqual([])
+    expect(await other.rulesOn('i-')).toContain(guard)
+    expect(await mayRead()).toBe(true)
   })
 })

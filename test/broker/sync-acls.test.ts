@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { MirrorAdmin } from '../../src/service/index.js'
 import { AclRounds, SecuredCluster } from '../support/acl-rounds.js'
 import { KafkaWorker } from '../support/kafka-worker.js'
-import { startSecuredBroker } from '../support/secured-broker.js'
+import { javaClientProperties, startSecuredBroker } from '../support/secured-broker.js'
 
 let worker: KafkaWorker
 let source: SecuredCluster
@@ -63,6 +64,39 @@ describe('a mirrored topic', () => {
     expect(await rulesOn('a-')).toEqual(released)
     // Nobody needs to know any more whether the runner is a super user.
     expect(await rulesOn('__kafka_mirrors')).toEqual([])
+  })
+})
+
+describe('remove', () => {
+  const reach = (cluster: SecuredCluster, user: 'admin' | 'bob' = 'admin') => ({
+    'bootstrap.servers': cluster.broker.bootstrap('SASL_PLAINTEXT'),
+    ...javaClientProperties(cluster.broker.files, 'SASL_PLAINTEXT', { user }),
+  })
+
+  it('lets clients write, and is not done while the guard is there', async () => {
+    await source.admin.createTopic('r-orders')
+    await source.grant('ALLOW WRITE TOPIC LITERAL r-orders User:alice *')
+    // Who removes it here may do everything but change access rules.
+    const rights = ['ALLOW ALL TOPIC LITERAL * User:bob *', 'ALLOW ALL GROUP LITERAL * User:bob *']
+    const onCluster = ['DESCRIBE', 'CLUSTER_ACTION'].map((right) => `ALLOW ${right} CLUSTER LITERAL kafka-cluster User:bob *`)
+    await destination.grant(...rights, ...onCluster)
+    const [admin, restricted] = [new MirrorAdmin(reach(destination)), new MirrorAdmin(reach(destination, 'bob'))]
+    try {
+      await admin.createMirror('r', reach(source))
+      expect((await admin.addTopicsToMirror({ 'r-orders': 'r' })).topics).toMatchObject([{ ok: true }])
+      expect(await rounds.run('r')).toMatchObject(CLEAN)
+      await expect(destination.write('alice', 'r-orders')).rejects.toThrow(REFUSED)
+      const { topics } = await restricted.removeTopicsFromMirror('r', ['r-orders'])
+      expect(topics).toMatchObject([{ ok: false, error: { code: 'RIGHTS_MISSING', message: 'topic r-orders is still read-only' } }])
+      expect((await admin.removeTopicsFromMirror('r', ['r-orders'])).topics).toMatchObject([{ ok: true, how: 'confirmed' }])
+      await destination.write('alice', 'r-orders')
+      expect(await rulesOn('r-')).toEqual(['ALLOW WRITE TOPIC LITERAL r-orders User:alice *'])
+      await admin.deleteMirror('r')
+      expect(await rulesOn('r-')).toHaveLength(1)
+    } finally {
+      await Promise.all([admin.close(), restricted.close()])
+      for (const rule of [...rights, ...onCluster]) await destination.revoke(rule)
+    }
   })
 })
 
@@ -174,8 +208,8 @@ describe('a runner that is not a super user', () => {
     await rounds.topics('e', { 'e-orders': 'MIRRORING' })
     const report = await rounds.run('e', { to: destination.as('alice') })
     expect(report.notes).toEqual([
-      'topics are not read-only, only watched for foreign writes: the runner is not a super user of the destination',
       'rules withheld until their topics leave, since they bind the runner: DENY READ on topic e-orders for User:*',
+      'topics are not read-only, only watched for foreign writes: the runner is not a super user of the destination',
     ])
     expect(report.problems.map(({ item }) => item)).toEqual(['DENY WRITE on topic e-orders for User:alice'])
     expect(await rulesOn('e-orders')).toContain('DENY READ TOPIC LITERAL e-orders User:mallory *')

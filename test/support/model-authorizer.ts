@@ -22,6 +22,8 @@ type Fields = Readonly<Record<string, string | number>>
 export class ModelAuthorizer {
   readonly rules = new Map<string, Fields>()
   superUser = true
+  /** What has no rules is open to everybody. */
+  openByDefault = false
   /** What was asked to change. */
   changes = 0
   private requests = 0
@@ -114,6 +116,12 @@ export class ModelAuthorizer {
         return { ...done, clusterAuthorizedOperations: -1 >>> 1 }
       case 'DescribeGroups':
         return { groups: [{ errorCode: 0, authorizedOperations: this.superUser ? 0xffff : 0 }] }
+      case 'DescribeConfigs': {
+        const configs = this.openByDefault
+          ? [{ name: 'allow.everyone.if.no.acl.found', value: null, configSource: 4, isSensitive: true }]
+          : []
+        return { results: request.resources!.map((resource) => ({ ...done, ...resource, configs })) }
+      }
       case 'Metadata':
         return { topics: request.topics!.map(({ name }) => ({ name, errorCode: 0, topicAuthorizedOperations: 0xffff })) }
     }

@@ -20,12 +20,16 @@ export function planCanary(view: GuardView): AclStep[] {
   return [{ mirror: mirror.name, binding: CANARY, effect: view.present.has(key) ? 'none' : 'create', record, before }]
 }
 
-/** Guards for the topics that are mirrored, if the runner may write all the same; none where they would lock it out, or over topics that have left. */
-export function planGuards(view: GuardView & { readonly superUser: boolean }): AclStep[] {
-  const { mirror, present, superUser } = view
+/**
+ * Guards for the topics that are mirrored, if the runner may write all the same; none where they would lock it out, shut readers out
+ * of topics that are `open` to all, or stand over topics that have left.
+ */
+export function planGuards(view: GuardView & { readonly superUser: boolean; readonly open: ReadonlySet<string> }): AclStep[] {
+  const { mirror, present, superUser, open } = view
   const base = { mirror: mirror.name }
   const steps: AclStep[] = []
   for (const topic of superUser ? followers(mirror.topics) : []) {
+    if (open.has(topic)) continue
     const binding = guardOf(topic)
     const before = mirror.acls.get(formatBinding(binding))
     // One that is there and not on record is somebody else's, and stays when the mirror ends.
@@ -34,7 +38,7 @@ export function planGuards(view: GuardView & { readonly superUser: boolean }): A
   }
   for (const { binding, record: before } of recordsOf(mirror.acls)) {
     if (before.what !== 'guard' || binding.resourceType !== 'TOPIC') continue
-    if (superUser && isActive(mirror.topics.get(binding.resourceName))) continue
+    if (superUser && isActive(mirror.topics.get(binding.resourceName)) && !open.has(binding.resourceName)) continue
     steps.push({ ...base, binding, effect: 'delete', record: null, before })
   }
   return steps

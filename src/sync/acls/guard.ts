@@ -1,53 +1,88 @@
 import { deleteAcls } from '../../client/admin-acls.js'
+import { describeConfigs } from '../../client/admin-configs.js'
 import { authorizedOnGroup, authorizedOnTopics, isAuthorized } from '../../client/authorized-operations.js'
-import { CANARY, formatBinding } from '../../mirror/acl-bindings.js'
+import { CANARY, coversTopic, formatBinding, guardOf, parseBinding } from '../../mirror/acl-bindings.js'
 import { planCanary, planGuards } from './guard-plan.js'
-import { awaitAcls } from './look.js'
+import { awaitSteps } from './look.js'
 import { type AclRound, latestState, MISSING_ALTER } from './round.js'
 import type { AclStep } from './step.js'
 
 const ONLY_WATCHED = 'topics are not read-only, only watched for foreign writes'
 
+/** On clusters where whatever has no rules is open to all, a guard as a topic's only rule would shut its readers out. */
+const OPEN_BY_DEFAULT = 'allow.everyone.if.no.acl.found'
+
 /**
- * Makes the mirrored topics read-only for all but super users. Whether the runner is one is found out first, where being none
- * does no harm: by a rule on a group that never is.
+ * Makes the mirrored topics read-only for all but super users, if the runner is one.
  *
- * @returns whether the runner is a super user
  * @throws KafkaError
  * @throws ConnectionError
  */
-export async function guardTopics(round: AclRound): Promise<boolean> {
+export async function guardTopics(round: AclRound, superUser: boolean): Promise<void> {
+  if (round.following.length === 0) return
   if (!round.mayAlter) {
-    if (round.following.length > 0) round.notes.push(`${ONLY_WATCHED}: ${MISSING_ALTER}`)
-    return false
+    round.notes.push(`${ONLY_WATCHED}: ${MISSING_ALTER}`)
+    return
   }
-  const superUser = await isSuperUser(round)
-  if (!superUser && round.following.length > 0) round.notes.push(`${ONLY_WATCHED}: the runner is not a super user of the destination`)
-  const changed = await round.apply(planGuards({ ...viewOf(round), superUser }))
+  if (!superUser) round.notes.push(`${ONLY_WATCHED}: the runner is not a super user of the destination`)
+  const open = superUser ? await openTopics(round) : []
+  if (open.length > 0) {
+    const names = `${open.slice(0, 3).join(', ')}${open.length > 3 ? `, and ${open.length - 3} more` : ''}`
+    round.notes.push(`topics without access rules are only watched for foreign writes, as brokers have ${OPEN_BY_DEFAULT}: ${names}`)
+  }
+  await setGuards(round, superUser, new Set(open))
+}
+
+async function setGuards(round: AclRound, superUser: boolean, open: ReadonlySet<string>): Promise<void> {
+  const changed = await round.apply(planGuards({ ...viewOf(round), superUser, open }))
   const guarded = changed.filter(({ effect }) => effect === 'create')
-  if (guarded.length === 0) return superUser
+  if (guarded.length === 0) return
   await takeBack(round, guarded)
-  if (await mayStillWrite(round, guarded)) return superUser
+  if (await mayStillWrite(round, guarded)) return
   round.notes.push(`${ONLY_WATCHED}: the guard locked the runner out and was lifted`)
-  const { store, destination } = round.context
-  const mirror = (await latestState(store)).mirror(round.mirror.name)
-  if (mirror !== undefined) {
-    await round.apply(planGuards({ ...viewOf(round), mirror, superUser: false }))
-    await awaitAcls(destination, (bindings) => !bindings.some((binding) => keysIn(guarded).has(formatBinding(binding))))
+  const mirror = (await latestState(round.context.store)).mirror(round.mirror.name)
+  if (mirror === undefined) return
+  await round.apply(planGuards({ ...viewOf(round), mirror, superUser: false, open }))
+}
+
+/** Topics without rules but a guard, where that leaves them open to all. What brokers do not tell counts as so. */
+async function openTopics(round: AclRound): Promise<string[]> {
+  const rules = [...round.present].flatMap((key) => parseBinding(key) ?? [])
+  const isBare = (topic: string) => {
+    const guard = formatBinding(guardOf(topic))
+    return !rules.some((rule) => coversTopic(rule, topic) && formatBinding(rule) !== guard)
   }
-  return false
+  const bare = round.following.filter(isBare)
+  if (bare.length === 0) return []
+  const { destination } = round.context
+  const brokers = await destination.brokers()
+  const settings = await describeConfigs(
+    destination,
+    brokers.map(({ id }) => ({ type: 'broker', name: String(id) })),
+  )
+  // The value is hidden, and nobody sets what is the default anyway.
+  const isOpen = settings.some(
+    (answer) => !answer.ok || answer.value.some(({ name, source }) => name === OPEN_BY_DEFAULT && source !== 'default'),
+  )
+  return isOpen ? bare : []
 }
 
 const viewOf = ({ mirror, present, shared }: AclRound) => ({ mirror, present, shared })
 
-const keysIn = (steps: readonly AclStep[]) => new Set(steps.map(({ binding }) => formatBinding(binding)))
-
-async function isSuperUser(round: AclRound): Promise<boolean> {
+/**
+ * Whether rules do not bind the runner. Found out where being bound does no harm: by a rule on a group that never is.
+ *
+ * @throws KafkaError
+ * @throws ConnectionError
+ */
+export async function isSuperUser(round: AclRound): Promise<boolean> {
+  if (!round.mayAlter) return false
   const { destination } = round.context
   const changed = await round.apply(planCanary(viewOf(round)))
   const key = formatBinding(CANARY)
   if (!round.present.has(key)) return false
-  const isThere = changed.length === 0 || (await awaitAcls(destination, (bindings) => bindings.some((one) => formatBinding(one) === key)))
+  // A broker that has not heard of it yet would take anybody for a super user.
+  const isThere = changed.length === 0 || (await awaitSteps(destination, changed))
   return isThere && isAuthorized(await authorizedOnGroup(destination, CANARY.resourceName), 'DELETE')
 }
 

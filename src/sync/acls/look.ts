@@ -1,6 +1,7 @@
 import { type AclBinding, type DescribeAclsOptions, describeAcls } from '../../client/admin-acls.js'
 import type { Cluster } from '../../client/cluster.js'
 import { UnsupportedVersionError } from '../../client/errors.js'
+import { formatBinding } from '../../mirror/acl-bindings.js'
 import { Errors, KafkaError } from '../../protocol/errors.js'
 
 /** What one side keeps of rules: some, none since it has no authorizer, or we may not see them. */
@@ -46,4 +47,21 @@ export async function awaitAcls(
     }
   })
   return (await Promise.all(waits)).every(Boolean)
+}
+
+/** Waits until brokers go by what steps changed, as far as the options let us see; see {@link awaitAcls}. */
+export const awaitSteps = (
+  cluster: Cluster,
+  steps: readonly { readonly binding: AclBinding; readonly effect: string }[],
+  options: Omit<DescribeAclsOptions, 'brokerId'> = {},
+): Promise<boolean> => {
+  const expected = steps.map(({ binding, effect }) => [formatBinding(binding), effect === 'create'] as const)
+  return awaitAcls(
+    cluster,
+    (bindings) => {
+      const present = new Set(bindings.map(formatBinding))
+      return expected.every(([key, there]) => present.has(key) === there)
+    },
+    options,
+  )
 }

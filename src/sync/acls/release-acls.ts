@@ -1,9 +1,9 @@
 import type { Cluster } from '../../client/cluster.js'
-import { coversTopic, describeBinding, formatBinding } from '../../mirror/acl-bindings.js'
+import { coversTopic, describeBinding } from '../../mirror/acl-bindings.js'
 import type { MirrorState } from '../../mirror/fold.js'
 import type { SpecStore } from '../../mirror/spec-store.js'
 import { applySteps } from './apply.js'
-import { awaitAcls, lookAtAcls } from './look.js'
+import { awaitSteps, lookAtAcls } from './look.js'
 import { concernsAcls, planRelease, type ReleaseView } from './release-plan.js'
 import { latestState } from './round.js'
 import { type AclStep, keysOf } from './step.js'
@@ -53,9 +53,7 @@ export async function releaseTopics(
   const { changed, refused } = await applySteps({ ...context, isRight }, steps)
   const warnings = refused.map(({ step, error }) => refusal(step, error))
   const bearing = changed.filter(({ binding }) => view.topics.some((topic) => coversTopic(binding, topic)))
-  const inForce =
-    bearing.length === 0 ||
-    (await awaitAcls(context.destination, (bindings) => areInForce(bearing, keysOf(bindings)), filterFor(view.topics)))
+  const inForce = bearing.length === 0 || (await awaitSteps(context.destination, bearing, filterFor(view.topics)))
   if (!inForce) warnings.push(`topic ${view.topics.join(', ')}: not every broker goes by the changed rules yet`)
   return warnings
 }
@@ -63,9 +61,6 @@ export async function releaseTopics(
 /** A rule goes on being stood in for while it could not be created. */
 const isRight = (state: MirrorState, { mirror, effect, before }: AclStep): boolean =>
   effect !== 'delete' || before?.standsFor === undefined || state.mirror(mirror)?.acls.get(before.standsFor)?.what !== 'withheld'
-
-const areInForce = (steps: readonly AclStep[], present: ReadonlySet<string>): boolean =>
-  steps.every(({ binding, effect }) => present.has(formatBinding(binding)) === (effect === 'create'))
 
 function refusal({ binding, effect, before }: AclStep, error: Error): string {
   const rule = describeBinding(binding)

@@ -6,6 +6,7 @@ import type { Mirror, SpecStore } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import type { SyncContext, SyncReport } from '../types.js'
 import { applySteps } from './apply.js'
+import { awaitSteps } from './look.js'
 import { type AclStep, followers, followsSource, isLive, isShared, keysOf } from './step.js'
 
 /** The state as it is now, not as it was last read. */
@@ -38,7 +39,10 @@ export class AclRound {
 
   readonly shared = (key: string): boolean => isShared(this.state, this.mirror.name, key)
 
-  /** Carries steps out as far as they are right by then; what is refused becomes a problem. Gives what changed on the destination. */
+  /**
+   * Carries steps out as far as they are right by then; what is refused becomes a problem. Gives what changed on
+   * the destination, once brokers go by it.
+   */
   async apply(steps: readonly AclStep[]): Promise<readonly AclStep[]> {
     const able = this.mayAlter ? steps : steps.filter(({ effect }) => effect === 'none')
     if (able.length < steps.length) {
@@ -54,6 +58,7 @@ export class AclRound {
     }
     for (const { binding, effect } of changed) this.present[effect === 'create' ? 'add' : 'delete'](formatBinding(binding))
     this.changes += changed.length
+    if (changed.length > 0) await awaitSteps(destination, changed)
     return changed
   }
 

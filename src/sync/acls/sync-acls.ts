@@ -4,17 +4,17 @@ import { describeBinding, formatBinding, guardOf } from '../../mirror/acl-bindin
 import { parseAclRules } from '../../mirror/acl-rules.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
 import type { SyncContext, SyncReport } from '../types.js'
-import { guardTopics } from './guard.js'
-import { awaitAcls, lookAtAcls } from './look.js'
+import { guardTopics, isSuperUser } from './guard.js'
+import { lookAtAcls } from './look.js'
 import { bindsEverybody, isGuard, planAcls } from './plan.js'
 import { releaseTopics } from './release-acls.js'
 import { AclRound, latestState } from './round.js'
-import { type AclStep, followers, gone, isLive, keysOf } from './step.js'
+import { type AclStep, followers, gone, isLive } from './step.js'
 
 const NOTHING: SyncReport = { changes: 0, problems: [], notes: [] }
 
 /**
- * One round: the guard over mirrored topics, then the rules that `mirror.acl.include` takes from the source.
+ * One round: the rules that `mirror.acl.include` takes from the source, and the guard over mirrored topics.
  *
  * @throws KafkaError
  * @throws ConnectionError
@@ -34,8 +34,13 @@ export async function syncAcls(context: SyncContext): Promise<SyncReport> {
   if (mirror === undefined) return NOTHING
   const round = new AclRound(context, state, mirror, here.bindings, isAuthorized(operations, 'ALTER'))
   await finishReleases(round)
-  const superUser = await guardTopics(round)
-  await copyRules(round, superUser)
+  const superUser = await isSuperUser(round)
+  try {
+    await copyRules(round, superUser)
+  } finally {
+    // Also while the source is out of reach.
+    await guardTopics(round, superUser)
+  }
   return round.report()
 }
 
@@ -67,7 +72,11 @@ async function copyRules(round: AclRound, superUser: boolean): Promise<void> {
   await applyWatchfully(round, denials)
   const meant = there.bindings.filter((binding) => rules.includes(binding) && isLive(binding, round.following))
   const guards = meant.filter(isGuard)
-  note(round, 'not copied, since they look like guards of a mirror', guards)
+  note(
+    round,
+    'not copied, since they look like guards of a mirror',
+    guards.filter(({ resourceType }) => resourceType === 'TOPIC'),
+  )
   if (superUser) return
   const withheld = (key: string) => mirror.acls.get(key)?.what === 'withheld'
   const binding = meant.filter(
@@ -104,12 +113,8 @@ async function applyUnlessBinding(round: AclRound, denials: readonly AclStep[]):
   const before = await authorizedOnTopics(destination, topics)
   const created = await round.apply(denials)
   if (created.length === 0) return true
-  const keys = created.map(({ binding }) => formatBinding(binding))
-  const areThere = (present: ReadonlySet<string>) => keys.every((key) => present.has(key))
-  await awaitAcls(destination, (bindings) => areThere(keysOf(bindings)))
   const after = await authorizedOnTopics(destination, topics)
   if ([...before].every(([topic, bits]) => ((after.get(topic) ?? bits) & bits) === bits)) return true
   await round.apply(created.map((step) => ({ ...step, effect: 'delete', record: WITHHELD, before: undefined })))
-  await awaitAcls(destination, (bindings) => !keys.some((key) => keysOf(bindings).has(key)))
   return false
 }

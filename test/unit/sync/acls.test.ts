@@ -281,3 +281,31 @@ describe('a runner that is no super user any more', () => {
     expect(world.destination.has(guardOf('a1'))).toBe(true)
   })
 })
+
+describe('a destination where what has no rules is open to all', () => {
+  it('has no guard as the only rule of a topic, which would shut readers out', async () => {
+    const world = new World()
+    world.destination.openByDefault = true
+    const reading = rule({ resourceName: 'b1' })
+    world.source.set([reading])
+    await world.topics('MIRRORING', 'a1', 'b1')
+    const { notes } = await world.round()
+    expect(notes).toEqual([
+      'topics without access rules are only watched for foreign writes, as brokers have allow.everyone.if.no.acl.found: a1',
+    ])
+    expect(world.destination.keys()).toEqual([...keys([CANARY, guardOf('b1'), reading])].sort())
+    world.source.set([])
+    await world.round()
+    expect(world.destination.keys()).toEqual([keyOfBinding(CANARY)])
+  })
+})
+
+describe('a source that is out of reach', () => {
+  it('leaves topics guarded', async () => {
+    const world = new World()
+    await world.topics('MIRRORING', 'a1')
+    world.source.breakAt(1)
+    await expect(world.round()).rejects.toThrow('the model breaks here')
+    expect(world.destination.has(guardOf('a1'))).toBe(true)
+  })
+})
