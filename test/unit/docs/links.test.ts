@@ -9,7 +9,9 @@ function linksOf(page: string): { text: string; target: string }[] {
   return [...links].map(([, text, target]) => ({ text: text!, target: join(root, dirname(page), target!) }))
 }
 
-it.each(['README.md', 'docs/guarantees.md', 'docs/config-providers.md'])('%s links to files that are there', (page) => {
+const PAGES = ['README.md', 'docs/guarantees.md', 'docs/configuration.md', 'docs/config-providers.md']
+
+it.each(PAGES)('%s links to files that are there', (page) => {
   expect(linksOf(page).filter(({ target }) => !existsSync(target))).toEqual([])
 })
 
