@@ -10,8 +10,6 @@ import { type Decision, readable, type SpecStore } from '../mirror/spec-store.js
 import { SPEC_PARTITION, STATE_TOPIC } from '../mirror/state-topic.js'
 import { Errors, KafkaError, kafkaError } from '../protocol/errors.js'
 
-export { type Decision, erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
-
 const CONFLICT_ATTEMPTS = 10
 /** Their records make one batch. */
 const DECISIONS_TOGETHER = 50

@@ -1,1 +1,0 @@
-export * from '../sync/topics/log-bounds.js'
