@@ -38,8 +38,8 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
   const { topic, partition } = context
   await context.source().verify()
   for (;;) {
-    const sourceLeader = await leader(context, 'source')
-    const destinationLeader = await leader(context, 'destination')
+    const sourceLeader = await leader(context, 'source', context.spec().sourceTopicId)
+    const destinationLeader = await leader(context, 'destination', book.status.destinationTopicId)
     const { producer, positions } = await readPositions(context, sourceLeader, destinationLeader)
     await checkIdentities(context, book, sourceLeader, destinationLeader, positions)
     const { status } = book
@@ -100,10 +100,12 @@ async function appendPositionOf(
   return { logEndOffset, producer: { ...producer, nextSequence: state?.nextSequence ?? 0, known: state !== undefined } }
 }
 
-async function leader(context: PartitionContext, side: 'source' | 'destination'): Promise<PartitionLeader> {
+/** Another topic than is expected may only be an old one that is remembered: it is asked for again before it is believed. */
+async function leader(context: PartitionContext, side: 'source' | 'destination', topicId?: string): Promise<PartitionLeader> {
   const { topic, partition } = context
   const { cluster } = side === 'source' ? context.source() : context.destination
-  if (cluster.leaderOf(topic, partition) === undefined) await cluster.refresh([topic])
+  const known = cluster.leaderOf(topic, partition)
+  if (known === undefined || (topicId !== undefined && idsDiffer(known.topicId, topicId))) await cluster.refresh([topic])
   const found = cluster.leaderOf(topic, partition)
   if (found !== undefined) return found
   if (side === 'source' && (await isDeleted(cluster, topic))) {
