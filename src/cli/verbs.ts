@@ -15,6 +15,7 @@ export const VERBS: readonly Verb[] = [
   { name: 'resume', aliases: [] },
   { name: 'alter', aliases: [] },
   { name: 'recover', aliases: [] },
+  { name: 'reverse', aliases: [] },
   { name: 'throttle', aliases: [] },
   { name: 'verify', aliases: [] },
   { name: 'run', aliases: [] },

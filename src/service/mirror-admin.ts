@@ -11,6 +11,7 @@ import { listMirrors } from './list-mirrors.js'
 import { pauseMirror, resumeMirror } from './pause.js'
 import { recoverMirror } from './recovery/recover-mirror.js'
 import { removeTopicsFromMirror } from './remove-topics.js'
+import { reverseMirror } from './reverse/reverse-mirror.js'
 import { StateStore } from './state-store.js'
 import { describeThrottles, setThrottle } from './throttle.js'
 import type {
@@ -32,8 +33,11 @@ import type {
   PauseResult,
   RecoverMirrorOptions,
   RecoverMirrorResult,
+  RemoteProperties,
   RemoveTopicsFromMirrorOptions,
   RemoveTopicsFromMirrorResult,
+  ReverseMirrorOptions,
+  ReverseMirrorResult,
   TextMap,
   ThrottleOptions,
   ThrottleTarget,
@@ -115,6 +119,15 @@ export class MirrorAdmin {
    */
   recoverMirror(name: string, options: RecoverMirrorOptions = {}): Promise<RecoverMirrorResult> {
     return recoverMirror(this.context, name, options)
+  }
+
+  /**
+   * Failback: called on the cluster that the mirror `name` of another cluster (`remote` are the client properties to it) copied from
+   * until its topics were removed there. The same mirror is set up here the other way, with the other one's own settings. Per topic it
+   * begins only if nothing is open here; where this cluster did not go on alone only the difference is copied. Safe to repeat.
+   */
+  reverseMirror(name: string, remote: RemoteProperties, options: ReverseMirrorOptions = {}): Promise<ReverseMirrorResult> {
+    return reverseMirror(this.context, name, remote, options)
   }
 
   alterMirror(name: string, changes: AlterMirrorChanges, options: AlterMirrorOptions = {}): Promise<AlterMirrorResult> {

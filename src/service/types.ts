@@ -4,6 +4,7 @@ import type { PartitionState } from '../mirror/partition-states.js'
 import type { ThrottledReplica } from '../mirror/throttles.js'
 import type { MirrorMetadata } from './metadata-view.js'
 
+export type * from './reverse/types.js'
 export type * from './verify/types.js'
 export type { OpenTransaction, PartitionState, ThrottledReplica }
 

@@ -214,7 +214,7 @@ async function checkRights({ context, mirror, source, options }: Work, topic: st
 }
 
 /** Brokers may be told to keep every topic. Without the right to read their settings it shows when the time has come. */
-async function checkDeletable({ destination }: ServiceContext, topic: string): Promise<void> {
+export async function checkDeletable({ destination }: ServiceContext, topic: string): Promise<void> {
   const [broker] = await destination.brokers()
   const [settings] = await describeConfigs(destination, [{ type: 'broker', name: String(broker?.id) }]).catch(() => [])
   if (!settings?.ok || settings.value.find(({ name }) => name === 'delete.topic.enable')?.value !== 'false') return

@@ -10,6 +10,7 @@ import Pause from '../../../commands/pause.js'
 import Recover from '../../../commands/recover.js'
 import Remove from '../../../commands/remove.js'
 import Resume from '../../../commands/resume.js'
+import Reverse from '../../../commands/reverse.js'
 import Throttle from '../../../commands/throttle.js'
 import Verify from '../../../commands/verify.js'
 import type { Admin, CommandClass } from '../../../src/cli/base-command.js'
@@ -64,6 +65,28 @@ const recovered = [
     action: 'retry',
     needs: undefined,
     explanation: 'x',
+  },
+] as const
+const reversed = [
+  {
+    partition: 0,
+    lastMirrored: 1n,
+    destinationOffset: beyond,
+    sourceOffset: 5n,
+    differsFrom: 1n,
+    divergedOffsets: 2n,
+    divergedRecords: 2,
+    divergedRecordsComplete: false,
+  },
+  {
+    partition: 1,
+    lastMirrored: undefined,
+    destinationOffset: undefined,
+    sourceOffset: undefined,
+    differsFrom: undefined,
+    divergedOffsets: undefined,
+    divergedRecords: undefined,
+    divergedRecordsComplete: true,
   },
 ] as const
 const paused = { topic: 'a', mirror: 'm', ok: true, partitions: 2, how: 'changed' } as const
@@ -229,6 +252,17 @@ const admin = {
     topics: [{ topic: 'a', mirror: 'm', ok: true, partitions: recovered, kept: { topic: 'a.diverged', records: 3 } }, bad],
     warnings: [],
   }),
+  reverseMirror: async () => ({
+    mirror: 'm',
+    sourceClusterId: 'c',
+    created: true,
+    topics: [
+      { topic: 'a', mirror: 'm', ok: true, how: 'none', needs: 'on-divergence', partitions: reversed, kept: undefined },
+      { topic: 'c', mirror: 'm', ok: true, how: 'reseeded', needs: undefined, partitions: [], kept: { topic: 'c.diverged', records: 3 } },
+      bad,
+    ],
+    warnings: [],
+  }),
   verifyMirror: async () => verified,
   setThrottle: async () => {},
   describeThrottles: async () => ({
@@ -253,6 +287,7 @@ const CASES: [name: string, verb: CommandClass, words: string[]][] = [
   ['remove', Remove, ['--mirror', 'm', '--topic', 'a', '--dry-run']],
   ['recover', Recover, ['--mirror', 'm']],
   ['recover', Recover, ['--mirror', 'm', '--dry-run']],
+  ['reverse', Reverse, ['--mirror', 'm', '--remote-bootstrap-server', ':9094']],
   ['delete', Delete, ['--mirror', 'm']],
   ['pause', Pause, ['--mirror', 'm']],
   ['pause', Pause, ['--mirror', 'm', '--dry-run']],

@@ -1,0 +1,29 @@
+import { failure, type MirrorError } from '../../mirror/errors.js'
+import type { ReversedPartition } from './types.js'
+
+const NAMED = 3
+
+/** Says which offsets and how many records only this cluster has, and what can be done. */
+export function divergedError(topic: string, other: string, partitions: readonly ReversedPartition[]): MirrorError {
+  const diverged = partitions.filter(({ differsFrom }) => differsFrom !== undefined)
+  const named = diverged.slice(0, NAMED).map(rangeOf)
+  const more = diverged.length > NAMED ? ` and in ${diverged.length - NAMED} more partition(s)` : ''
+  return failure(
+    'TOPIC_HAS_OTHER_DATA',
+    `topic ${topic} went on alone on this cluster, which has what ${other} has not: ${named.join('; ')}${more}`,
+    `See all of it with --dry-run; --on-divergence reseed keeps it in ${topic}.diverged-<time> and copies the topic anew.`,
+  )
+}
+
+function rangeOf({
+  partition,
+  differsFrom,
+  divergedOffsets = 0n,
+  divergedRecords = 0,
+  divergedRecordsComplete,
+}: ReversedPartition): string {
+  const from = differsFrom!
+  const records = `${divergedRecordsComplete ? '' : 'at least '}${divergedRecords} visible record(s)`
+  const range = divergedOffsets === 0n ? `from ${from}` : `${from} to ${from + divergedOffsets - 1n}`
+  return `${divergedOffsets} offset(s), ${range}, of partition ${partition} with ${records}`
+}
