@@ -9,7 +9,7 @@ function linksOf(page: string): { text: string; target: string }[] {
   return [...links].map(([, text, target]) => ({ text: text!, target: join(root, dirname(page), target!) }))
 }
 
-const PAGES = ['README.md', 'docs/guarantees.md', 'docs/configuration.md', 'docs/config-providers.md']
+const PAGES = ['README.md', 'docs/guarantees.md', 'docs/configuration.md', 'docs/config-providers.md', 'docs/access-rules.md']
 
 it.each(PAGES)('%s links to files that are there', (page) => {
   expect(linksOf(page).filter(({ target }) => !existsSync(target))).toEqual([])
