@@ -1,0 +1,239 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { useBrokers } from '../support/brokers.js'
+import {
+  beginTransaction,
+  endTransaction,
+  readLog,
+  writeLog,
+  writeRecords,
+  writeSteadily,
+  writeTransactions,
+} from '../support/kafka-log.js'
+import { DESTINATION_PROPERTIES, Mirroring } from '../support/mirroring.js'
+import { startProgram } from '../support/program.js'
+import { foreign } from '../support/recovering.js'
+import { PROGRAM } from '../support/runner-process.js'
+import { eventually } from '../support/wait.js'
+
+/** A is the first source, B the first destination; both have runners of their own. */
+const brokers = useBrokers({ source: { properties: DESTINATION_PROPERTIES }, destination: { properties: DESTINATION_PROPERTIES } })
+const M = 'm'
+const there = new Mirroring(brokers)
+const back = new Mirroring({
+  get source() {
+    return brokers.destination
+  },
+  get destination() {
+    return brokers.source
+  },
+  get worker() {
+    return brokers.worker
+  },
+})
+const dir = mkdtempSync(join(tmpdir(), 'kafka-mirrors-reverse-'))
+afterAll(async () => {
+  await Promise.all([there.close(), back.close()])
+  rmSync(dir, { recursive: true })
+})
+
+beforeAll(async () => {
+  await there.create()
+  await Promise.all([there.startRunner(), back.startRunner()])
+})
+
+type Side = 'A' | 'B'
+const clusterOf = (side: Side) => (side === 'A' ? brokers.source : brokers.destination)
+
+/** The program on one of the clusters. */
+const run = (side: Side, ...words: string[]) =>
+  startProgram('verbs', [words[0]!, '--bootstrap-server', clusterOf(side).bootstrap, '--mirror', M, ...words.slice(1)], {
+    program: PROGRAM,
+  }).ended
+
+/** Copies back to this side from the other one. */
+const reverse = (side: Side, topic: string, ...words: string[]) =>
+  run(side, 'reverse', '--remote-bootstrap-server', clusterOf(side === 'A' ? 'B' : 'A').bootstrap, '--topic', topic, ...words)
+
+const ends = async (side: Side, topic: string) => (await clusterOf(side).admin.offsets(topic)).map(({ endOffset }) => endOffset)
+
+/** Committed and aborted transactions, and plain records. */
+async function writeMixed(side: Side, topic: string): Promise<void> {
+  const { worker } = brokers
+  const cluster = clusterOf(side)
+  await writeTransactions(worker, cluster, {
+    topic,
+    partitions: 2,
+    transactionalId: `${topic}-${side}`,
+    transactions: 6,
+    records: 5,
+    abortEvery: 3,
+  })
+  await writeLog(worker, cluster, { topic, partitions: 2, records: 10 })
+}
+
+/** A topic of A with transactions in it, mirrored to B and caught up. */
+async function mirrored(topic: string): Promise<void> {
+  await brokers.source.admin.createTopic(topic, { partitions: 2, configs: { 'retention.ms': '86400000' } })
+  await writeMixed('A', topic)
+  await there.add(topic)
+  await there.caughtUp(topic)
+}
+
+const content = async (side: Side, topic: string) => {
+  const logs = await readLog(brokers.worker, clusterOf(side), { topic, isolation: 'read_committed', content: 'hash' })
+  return logs.map(({ endOffset, records }) => ({ endOffset, records }))
+}
+
+/** Both sides as consumers see them. */
+async function expectSame(topic: string): Promise<void> {
+  expect(await content('A', topic)).toEqual(await content('B', topic))
+}
+
+test('the circle A→B→A→B: producers and consumers move, nothing acknowledged is lost, positions are exact', {
+  timeout: 120_000,
+}, async () => {
+  const topic = 'circle'
+  const { worker } = brokers
+  await mirrored(topic)
+  const acknowledged = new Map<string, string>()
+  const consumed = new Set<string>()
+  let live: Side = 'A'
+  for (const next of ['B', 'A', 'B'] as const) {
+    const mirroring = next === 'B' ? there : back
+    const cluster = clusterOf(live)
+    const writer = await writeSteadily(worker, cluster, { topic, partitions: 2, recordsPerSecond: 200, events: true })
+    await writeMixed(live, topic)
+    await eventually(() => writer.acknowledged.length > 50)
+    await writer.stop()
+    // A transaction that is open when the move begins: it is waited for.
+    await beginTransaction(worker, cluster, `open-${live}`)
+    await writeLog(worker, cluster, { topic, partitions: 2, records: 4, transactionalId: `open-${live}` })
+    const moving = run(next, 'remove', '--topic', topic, '--drain=60s')
+    await endTransaction(worker, `open-${live}`, 'commit')
+    for (const { partition, offset } of writer.acknowledged) acknowledged.set(`${partition}/${offset}`, live)
+    // The group has read some, at another place each time.
+    const visible = (await content(live, topic)).flatMap(({ records }, partition) => records.map(({ offset }) => ({ partition, offset })))
+    const position = (partition: number) => visible.filter((one) => one.partition === partition).at(-5)!.offset
+    await cluster.admin.commit('movers', topic, { 0: position(0), 1: position(1) })
+    const moved = await moving
+    expect(moved, moved.stderr).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(await clusterOf(next).admin.committed('movers')).toEqual({ 'circle-0': position(0), 'circle-1': position(1) })
+    await expectSame(topic)
+    const verified = await run(next, 'verify', '--topic', topic)
+    expect(verified, verified.stdout + verified.stderr).toMatchObject({ exitCode: 0 })
+    expect(await ends(next, topic)).toEqual(await ends(live, topic))
+    expect((await clusterOf(next).admin.topicConfigs(topic))['retention.ms']).toBe('86400000')
+    for (const { partition, offset } of visible) consumed.add(`${partition}/${offset}`)
+    // The other way, while clients are at work on the new side.
+    await writeMixed(next, topic)
+    const reversed = await reverse(live, topic, '--wait')
+    expect(reversed, reversed.stderr).toMatchObject({
+      exitCode: 0,
+      stdout: `Reversed mirror ${M} for 1 topic(s): [${topic}]\n`,
+      stderr: '',
+    })
+    const other = mirroring === there ? back : there
+    await other.caughtUp(topic)
+    await expectSame(topic)
+    // Only the difference was copied: the old records are where and what they were, in their own transactions.
+    expect((await run(live, 'verify', '--topic', topic)).exitCode).toBe(0)
+    live = next
+  }
+  expect([...acknowledged.keys()].filter((key) => !consumed.has(key))).toEqual([])
+  expect(acknowledged.size).toBeGreaterThan(150)
+})
+
+test('what was not removed there, or stands open here, is refused and told what to do', async () => {
+  const topic = 'refused'
+  const { worker, source } = brokers
+  await mirrored(topic)
+  const early = await reverse('A', topic)
+  expect(early).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(early.stderr).toMatch(
+    /topic refused is still in mirror m on [0-9.:]+ — run there first: kafka-mirrors remove --bootstrap-server [0-9.:]+ --mirror m --topic refused/,
+  )
+  await beginTransaction(worker, source, 'hanging')
+  await writeLog(worker, source, { topic, records: 3, transactionalId: 'hanging' })
+  expect((await run('B', 'remove', '--topic', topic)).exitCode).toBe(0)
+  const open = await reverse('A', topic)
+  expect(open).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(open.stderr).toMatch(
+    /transactions are open in it on this cluster: one of producer id \d+ \(epoch \d+\) since offset \d+ of partition 0 — let their producers end them, or end them with kafka-transactions.sh abort --topic refused --partition 0 --start-offset \d+/,
+  )
+  await endTransaction(worker, 'hanging', 'abort')
+  // The aborted records and the marker have no place in the other log, but nobody sees them; there is nothing else there.
+  const unknown = await reverse('A', 'nowhere')
+  expect(unknown.stderr).toMatch(/mirror m on [0-9.:]+ never had a topic nowhere/)
+  const wrong = await run('B', 'reverse', '--remote-bootstrap-server', brokers.source.bootstrap, '--topic', topic)
+  expect(wrong).toMatchObject({ exitCode: 1 })
+})
+
+describe('after a disaster', () => {
+  /** Removed from B with A out of reach, as far as B knows. */
+  async function failedOver(topic: string, lost: number): Promise<void> {
+    await mirrored(topic)
+    there.runners.at(-1)!.freeze()
+    if (lost > 0) await writeLog(brokers.worker, brokers.source, { topic, records: lost })
+    const removed = await run('B', 'remove', '--topic', topic, '--wait=1s')
+    there.runners.at(-1)!.thaw()
+    expect(removed, removed.stderr).toMatchObject({ exitCode: 0 })
+  }
+
+  test('an old source that did not go on alone gets the difference, behind the fence of the failover', async () => {
+    const topic = 'quiet'
+    await failedOver(topic, 0)
+    await writeMixed('B', topic)
+    const before = await content('A', topic)
+    const plan = await reverse('A', topic, '--dry-run')
+    expect(plan, plan.stderr).toMatchObject({ exitCode: 0 })
+    expect(plan.stdout).toMatch(/continued/)
+    const reversed = await reverse('A', topic, '--wait')
+    expect(reversed, reversed.stderr).toMatchObject({ exitCode: 0 })
+    await back.caughtUp(topic)
+    await expectSame(topic)
+    expect((await content('A', topic)).map(({ records }, i) => records.slice(0, before[i]!.records.length))).toEqual(
+      before.map(({ records }) => records),
+    )
+    const verified = await run('A', 'verify', '--topic', topic)
+    expect(verified, verified.stdout).toMatchObject({ exitCode: 0 })
+  })
+
+  test('one that did is refused, and reseeded with what it alone has kept', async () => {
+    const topic = 'split'
+    await failedOver(topic, 7)
+    await writeMixed('B', topic)
+    const [end] = await ends('A', topic)
+    await writeRecords(brokers.worker, brokers.source, { topic, list: [foreign('alone', 0)] })
+    const refused = await reverse('A', topic)
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(refused.stderr).toContain(
+      `topic split went on alone on this cluster, which has what ${brokers.destination.bootstrap} has not: 8 offset(s), ${end! - 7n} to ${end!}, of partition 0 with 8 visible record(s)`,
+    )
+    const shown = await reverse('A', topic, '--dry-run', '--json')
+    expect(shown.exitCode).toBe(1)
+    const [row] = JSON.parse(shown.stdout).topics
+    expect(row).toMatchObject({ how: 'none', needs: 'on-divergence' })
+    expect(row.partitions).toMatchObject([
+      { partition: 0, lastMirrored: String(end! - 7n), differsFrom: String(end! - 7n), divergedOffsets: '8', divergedRecords: 8 },
+      { partition: 1 },
+    ])
+    const file = join(dir, 'remote.properties')
+    writeFileSync(file, `bootstrap.servers=${brokers.destination.bootstrap}\nclient.id=back\n`)
+    const done = await run('A', 'reverse', '--remote-config', file, '--topic', topic, '--on-divergence', 'reseed', '--yes', '--wait=60s')
+    expect(done, done.stderr).toMatchObject({ exitCode: 0 })
+    expect(done.stderr).toMatch(/topic split: 8 record\(s\) only this cluster had are kept in topic split\.diverged-\w+\n/)
+    await back.caughtUp(topic)
+    await expectSame(topic)
+    const kept = Object.keys(await brokers.source.admin.topics()).find((name) => name.startsWith('split.diverged-'))!
+    const [log] = await readLog(brokers.worker, brokers.source, { topic: kept })
+    expect(log!.records).toHaveLength(8)
+    expect(log!.records.at(-1)!.value).toContain(Buffer.from('alone').toString('hex'))
+    // And forth again.
+    expect((await run('A', 'remove', '--topic', topic, '--drain=60s')).exitCode).toBe(0)
+    const forth = await reverse('B', topic, '--wait')
+    expect(forth, forth.stderr).toMatchObject({ exitCode: 0 })
+  })
+})
