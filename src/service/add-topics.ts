@@ -194,6 +194,8 @@ async function planAndAdd({ mirror, context, addition, options, warnings }: Requ
   const plan = await about(sourceOf(mirror.name), `topic ${topic} could not be added`, async () =>
     planTopic(addition, await context.store.read(), topic, wantedId),
   )
+  if (plan.how === 'unchanged' && mirror.topics.get(topic)?.desired === 'PAUSED')
+    warnings.push(`topic ${topic} of mirror ${mirror.name} is paused; kafka-mirrors resume lets it go on`)
   let topicId = plan.here?.topicId
   if (!options.dryRun && plan.how !== 'unchanged') {
     const added = await addPlanned(addition, plan, context.store, {

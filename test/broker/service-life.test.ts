@@ -72,6 +72,9 @@ test('a paused topic stands still while others go on, through the loss of its ru
     { topic: 'nowhere', ok: false, error: { code: 'TOPIC_NOT_MIRRORED' } },
   ])
 
+  const added = await mirroring.admin.addTopicsToMirror({ halted: M })
+  expect(added).toMatchObject({ topics: [{ how: 'unchanged' }], warnings: [expect.stringMatching(/^topic halted of mirror m is paused/)] })
+
   await runner().kill()
   await mirroring.startRunner()
   await write('other', 10)
