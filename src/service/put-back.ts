@@ -1,4 +1,4 @@
-import { failure } from '../mirror/errors.js'
+import { failure, type MirrorError } from '../mirror/errors.js'
 import { about, DESTINATION } from '../mirror/failures.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
 import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
@@ -32,29 +32,50 @@ export async function putBackWritten(
     const [end, copied] = [there.get(keyOf({ topic, partition })), here.get(keyOf({ topic, partition }))]
     return end !== undefined && copied !== undefined && end > copied
   }
-  const written = leaving.filter(({ topic, spec }) => spec.reseed === undefined && partitionsOf(spec).some((p) => isBehind(topic, p)))
-  if (written.length === 0) return []
+  const behind = leaving.filter(({ topic, spec }) => partitionsOf(spec).some((partition) => isBehind(topic, partition)))
+  // What an earlier call began to remove may be fenced already, so that nothing can be copied into it any more.
+  const begunEarlier = behind.filter(({ spec }) => spec.desired === 'STOPPING')
+  const written = behind.filter(({ spec }) => spec.desired !== 'STOPPING')
+  if (written.length > 0) await putBack(context, mirror.name, written)
+  return [
+    ...written.map(({ topic }) => failed(mirror.name, topic, givenBack)),
+    ...begunEarlier.map(({ topic }) => failed(mirror.name, topic, left)),
+  ]
+}
+
+async function putBack(context: ServiceContext, name: string, written: readonly Leaving[]): Promise<void> {
   await context.store.update((latest) => {
-    const { topics } = mustExist(latest, mirror.name)
+    const { topics } = mustExist(latest, name)
     const records = written.flatMap(({ topic, spec }) => {
       const now = topics.get(topic)
       if (!isActive(now) || now.addedAt !== spec.addedAt || now.desired !== 'STOPPING') return []
-      return [put({ kind: 'topic', mirror: mirror.name, topic }, { ...now, desired: 'MIRRORING' as const })]
+      return [put({ kind: 'topic', mirror: name, topic }, { ...now, desired: 'MIRRORING' as const })]
     })
     return { records, result: undefined }
   })
-  await takenUpAgain(context, mirror.name, written)
-  return written.map(({ topic }) => ({
-    topic,
-    mirror: mirror.name,
-    ok: false as const,
-    error: failure(
-      'CONFLICT',
-      `topic ${topic} was written to on the source while it was being removed from mirror ${mirror.name}`,
-      'It is mirrored again and nothing is lost; stop its writers and run remove --drain again.',
-    ),
-  }))
+  await takenUpAgain(context, name, written)
 }
+
+const failed = (mirror: string, topic: string, error: (mirror: string, topic: string) => MirrorError): TopicResult<RemovedTopic> => ({
+  topic,
+  mirror,
+  ok: false,
+  error: error(mirror, topic),
+})
+
+const givenBack = (mirror: string, topic: string) =>
+  failure(
+    'CONFLICT',
+    `topic ${topic} was written to on the source while it was being removed from mirror ${mirror}`,
+    'It is mirrored again and nothing is lost; stop its writers and run remove --drain again.',
+  )
+
+const left = (mirror: string, topic: string) =>
+  failure(
+    'CONFLICT',
+    `topic ${topic} was written to on the source since an earlier call began to remove it from mirror ${mirror}`,
+    'Run remove without --drain to finish without what only the source has.',
+  )
 
 /** What owners said when they let go must not be taken for their word on the next removal. */
 async function takenUpAgain({ destination }: ServiceContext, name: string, topics: readonly Leaving[]): Promise<void> {
