@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MirrorAdmin } from '../../src/service/index.js'
 import { discovery } from '../../src/sync/topics/discovery.js'
 import { growth } from '../../src/sync/topics/growth.js'
-import { useBrokers } from '../support/brokers.js'
+import { type TestBroker, useBrokers } from '../support/brokers.js'
 import { writeLog } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
 import { SyncRounds } from '../support/sync-rounds.js'
+import { eventually } from '../support/wait.js'
 
 const kafka = useBrokers({ destination: { properties: DESTINATION_PROPERTIES } })
 const mirroring = useMirroring(kafka)
@@ -25,6 +26,17 @@ const specOf = async (topic: string) => (await rounds.state()).mirror('m')?.topi
 const topicsHere = async () => Object.keys(await kafka.destination.admin.topics())
 const createThere = async (...topics: readonly string[]) => {
   for (const topic of topics) await kafka.source.admin.createTopic(topic, { partitions: 1 })
+}
+
+/** The controller has done it; brokers learn of it a moment later. */
+async function remove({ admin }: TestBroker, topic: string): Promise<void> {
+  await admin.deleteTopic(topic)
+  await eventually(async () => !(topic in (await admin.topics())))
+}
+
+async function grow({ admin }: TestBroker, topic: string, partitions: number): Promise<void> {
+  await admin.addPartitions(topic, partitions)
+  await eventually(async () => (await admin.leaders(topic)).filter(({ leader }) => leader >= 0).length === partitions)
 }
 
 describe('discovery', () => {
@@ -84,7 +96,7 @@ describe('discovery', () => {
     const { changes, problems } = await rounds.round(discovery)
     expect(changes).toBe(1)
     expect(problems).toEqual([{ item: 'fail.a', message: expect.stringContaining('could not be created on the destination') }])
-    await kafka.destination.admin.deleteTopic('fail_a')
+    await remove(kafka.destination, 'fail_a')
     expect(await rounds.round(discovery)).toEqual({ changes: 1, problems: [], notes: [] })
   })
 
@@ -130,7 +142,7 @@ describe('topics', () => {
     await writeLog(kafka.worker, kafka.source, { topic: 'grow', records: 40, partitions: 2, style: 'plain' })
     await mirroring.startRunner()
     await mirroring.caughtUp('grow')
-    await kafka.source.admin.addPartitions('grow', 5)
+    await grow(kafka.source, 'grow', 5)
     await writeLog(kafka.worker, kafka.source, { topic: 'grow', records: 100, partitions: 5, style: 'varied' })
     await rounds.round(growth)
     const spec = await specOf('grow')
@@ -143,8 +155,8 @@ describe('topics', () => {
   it('are copied by what another grew before it could record it', async () => {
     await createThere('half')
     await mirroring.add('half')
-    await kafka.source.admin.addPartitions('half', 3)
-    await kafka.destination.admin.addPartitions('half', 3)
+    await grow(kafka.source, 'half', 3)
+    await grow(kafka.destination, 'half', 3)
     await rounds.round(growth)
     expect((await specOf('half'))?.producers).toHaveLength(3)
   })
@@ -152,9 +164,9 @@ describe('topics', () => {
   it('are told of where the destination has more partitions, or the source has the topic no more or another', async () => {
     await createThere('more', 'gone', 'remade')
     await mirroring.add('more', 'gone', 'remade')
-    await kafka.destination.admin.addPartitions('more', 2)
-    await kafka.source.admin.deleteTopic('gone')
-    await kafka.source.admin.deleteTopic('remade')
+    await grow(kafka.destination, 'more', 2)
+    await remove(kafka.source, 'gone')
+    await remove(kafka.source, 'remade')
     await createThere('remade')
     const { changes, problems } = await rounds.round(growth)
     expect(changes).toBe(0)
