@@ -1,3 +1,4 @@
+import { listOffsets } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import type { TopicMetadata } from '../client/metadata.js'
 import { COMPARED_AT_ONCE, compareTails, type TailComparison, unknownTail } from '../engine/compare-tails.js'
@@ -40,12 +41,26 @@ async function checkExisting(
     )
   }
   const bounds = await logBounds(destination, topic, here.partitions.length)
+  await refuseOpenTransactions(destination, topic, bounds)
   const ids = { source: there.topicId, destination: here.topicId }
   const empty = bounds.every(({ highWatermark }) => highWatermark === 0n)
   const how = empty ? unknownTail() : unknownTail(...(await Promise.all([source, destination].map((side) => cleanupPolicy(side, topic)))))
   const partitions = bounds.map((own, partition) => ({ topic, partition, ids, own, other: sourceBounds[partition]!, how }))
   await inPool(COMPARED_AT_ONCE, partitions, (compared) => checkPartition(source, destination, compared))
   return { how: empty ? 'taken-over' : 'continued', bounds }
+}
+
+/** What is open still may end either way, and ends at an offset of its own: nothing can be copied behind it. */
+async function refuseOpenTransactions(destination: Cluster, topic: string, bounds: readonly LogBounds[]): Promise<void> {
+  const stable = await listOffsets(
+    destination,
+    bounds.map((_, partition) => ({ topic, partition, at: 'lastStable' })),
+  )
+  for (const [partition, answer] of stable.entries()) {
+    if (!answer.ok) throw answer.error
+    if (answer.value.offset >= bounds[partition]!.highWatermark) continue
+    throw otherData(topic, `a transaction is open in partition ${partition} since offset ${answer.value.offset}`)
+  }
 }
 
 const cleanupPolicy = async (cluster: Cluster, topic: string) => (await readTopicConfigs(cluster, topic)).effective.get('cleanup.policy')
