@@ -55,10 +55,10 @@ export function planPartition(
   }
 }
 
-/** Where the mirror's own appends begin, as far back as its status tells. */
+/** Where the mirror's own appends begin, as far back as its status tells; the log end if a runner has taken it up and not appended yet. */
 function ownFrom({ statuses }: TopicPair, partition: number, { destinationEnd }: PartitionBounds): bigint {
-  const starts = statuses.get(partition)?.sourceLeaderEpochs.map(({ startOffset }) => startOffset) ?? []
-  return least(...starts, destinationEnd)
+  const status = statuses.get(partition)
+  return status === undefined ? 0n : least(...status.sourceLeaderEpochs.map(({ startOffset }) => startOffset), destinationEnd)
 }
 
 /** Whether the destination's log still begins where the source's no longer does. Topics that are only compacted cannot follow. */
