@@ -9,6 +9,8 @@ import type { Cluster } from './cluster.js'
 import { decodeAssignment, decodeOwned, encodeAssignment, encodeSubscription } from './consumer-protocol.js'
 
 const PROTOCOL_TYPE = 'consumer'
+/** Joining and committing may take as long on a busy coordinator even where sessions are short: to give up early means to begin anew. */
+const LEAST_PATIENCE_MS = 5_000
 /** The group no longer knows us, or has moved on without us. */
 const EXPELLED: ReadonlySet<number> = new Set([Errors.UNKNOWN_MEMBER_ID, Errors.ILLEGAL_GENERATION, Errors.FENCED_INSTANCE_ID])
 
@@ -252,11 +254,8 @@ export class GroupMembership {
     const { generation } = this
     // The coordinator's session starts anew when it handles the heartbeat, which is never before we sent it.
     const sentAt = this.now()
-    const response = await this.request(Heartbeat, {
-      groupId: this.options.groupId,
-      generationId: generation,
-      memberId: this.memberId,
-    }).catch((error) => {
+    const request = { groupId: this.options.groupId, generationId: generation, memberId: this.memberId }
+    const response = await this.request(Heartbeat, request, this.options.sessionTimeoutMs / 2).catch((error) => {
       if (!this.alive) throw error
       return undefined
     })
@@ -290,12 +289,9 @@ export class GroupMembership {
   private request<A extends Parameters<Cluster['coordinator']>[2]>(
     api: A,
     request: Parameters<typeof this.cluster.coordinator<A>>[3],
-    timeoutMs?: number,
+    timeoutMs = Math.max(this.options.sessionTimeoutMs / 2, LEAST_PATIENCE_MS),
   ) {
-    return this.cluster.coordinator('group', this.options.groupId, api, request, {
-      deadlineMs: timeoutMs ?? this.options.sessionTimeoutMs / 2,
-      timeoutMs: timeoutMs ?? this.options.sessionTimeoutMs / 2,
-    })
+    return this.cluster.coordinator('group', this.options.groupId, api, request, { deadlineMs: timeoutMs, timeoutMs })
   }
 
   private async pause(milliseconds: number, over: () => boolean): Promise<void> {

@@ -1,5 +1,6 @@
 import { backoffMs, type Pause } from './backoff.js'
 import type { CopyEnd } from './copy-session.js'
+import { LostPlace } from './errors.js'
 import type { PartitionContext } from './partition-context.js'
 import type { PartitionStanding } from './partition-standing.js'
 
@@ -47,6 +48,12 @@ export class AfterSession {
   }
 
   private async fail(reason: string): Promise<void> {
+    // Nothing to judge by: what a runner without its place finds in the log may be its heir's work.
+    if (!this.context.mayAppend()) {
+      this.standing.tell('warn', 'partition-retry', `${new LostPlace().message}, and finds that ${reason}`)
+      await this.pause.wait(backoffMs(this.attempts++, this.context.config().fetchBackoffMs, RETRY_MAX_MS))
+      return
+    }
     const { failedRetryInitialBackoffMs, failedRetryMaxBackoffMs } = this.context.config()
     const { retries } = await this.standing.fail(reason)
     await this.pause.wait(backoffMs(retries, failedRetryInitialBackoffMs, failedRetryMaxBackoffMs))
