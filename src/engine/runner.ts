@@ -54,6 +54,8 @@ export interface RunnerOptions {
 }
 
 const LONGEST_WATCH_INTERVAL_MS = 30_000
+/** The session is kept alive meanwhile; to give up and join again would only begin anew. */
+const STATE_READ_WITHIN_MS = 30_000
 
 interface Held {
   readonly partition: PartitionMirror
@@ -193,7 +195,7 @@ export class Runner {
 
   private async acquired(shards: readonly number[]): Promise<void> {
     // What the last owner was told must be known before its partitions are taken up: a removed topic is writable.
-    await this.options.log.caughtUp([...new Set([SPEC_PARTITION, ...shards])], this.options.sessionTimeoutMs)
+    await this.options.log.caughtUp([...new Set([SPEC_PARTITION, ...shards])], STATE_READ_WITHIN_MS)
     await this.ownership.take(shards)
     publish({ level: 'info', event: 'shards', message: `took ${shards.length} shards, ${this.ownership.count} held` })
     this.reconcile()

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { beforeAll, expect, test } from 'vitest'
+import { RUNNER_GROUP } from '../../src/mirror/state-topic.js'
 import { useBrokers } from '../support/brokers.js'
 import { writeSteadily, writeTransactions } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
@@ -8,8 +9,6 @@ import type { RunnerProcess } from '../support/runner-process.js'
 import { eventually } from '../support/wait.js'
 
 const KILLS = 20
-// A dead runner is out of the group after a second, so that twenty deaths don't take minutes.
-const SESSION = { 'session.timeout.ms': '1000', 'heartbeat.interval.ms': '200' }
 
 const brokers = useBrokers({ destination: { properties: DESTINATION_PROPERTIES } })
 const mirroring = useMirroring(brokers)
@@ -26,7 +25,9 @@ beforeAll(async () => {
 async function goesOn(): Promise<void> {
   const copied = async () => (await brokers.destination.admin.offsets('steady')).reduce((sum, { endOffset }) => sum + endOffset, 0n)
   const before = await copied()
-  await eventually(async () => (await copied()) > before, { every: 10 })
+  await eventually(async () => (await copied()) > before, { every: 10, what: 'Going on' }).catch((error) => {
+    throw new Error(`${error.message}\n${mirroring.runners.at(-1)?.text()}`)
+  })
 }
 
 test('twenty kills at random points lose, double and shift nothing', async () => {
@@ -40,14 +41,16 @@ test('twenty kills at random points lose, double and shift nothing', async () =>
       await writeTransactions(worker, source, { topic: 'transactions', partitions: 2, ...options })
     }
   })()
-  let runner: RunnerProcess = await mirroring.startRunner({ properties: SESSION })
+  let runner: RunnerProcess = await mirroring.startRunner()
   for (let kill = 0; kill < KILLS; kill++) {
     // Not before it copies: a kill that meets nothing at work shows nothing.
     await goesOn()
     // The moment of the kill is the experiment; nothing is waited for.
     await pause(random() * 400)
     await runner.kill()
-    runner = await mirroring.startRunner({ properties: SESSION })
+    // As its session would after a while: twenty deaths need not take minutes.
+    await brokers.destination.admin.expelMembers(RUNNER_GROUP)
+    runner = await mirroring.startRunner()
   }
   writing = false
   await transactions
@@ -61,12 +64,12 @@ test('twenty kills at random points lose, double and shift nothing', async () =>
 
 test('a runner that was frozen while another took over does no harm when it wakes up', async () => {
   const { source, worker } = brokers
-  const frozen = mirroring.runners.at(-1) ?? (await mirroring.startRunner({ properties: SESSION }))
+  const frozen = mirroring.runners.at(-1) ?? (await mirroring.startRunner())
   const writer = await writeSteadily(worker, source, { topic: 'steady', partitions: 4, recordsPerSecond: 8_000 })
   await goesOn()
   for (let round = 0; round < 3; round++) {
     frozen.freeze()
-    const heir = await mirroring.startRunner({ properties: SESSION })
+    const heir = await mirroring.startRunner()
     await goesOn()
     frozen.thaw()
     await eventually(() => frozen.log.filter(({ msg }) => /^lost/.test(msg)).length > round)

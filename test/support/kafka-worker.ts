@@ -7,11 +7,15 @@ import { fileURLToPath } from 'node:url'
 import { findJava } from '../../src/playground/java.js'
 import { cacheFolder, kafkaJars } from '../../src/playground/kafka-jars.js'
 import { exitOf, runCommand } from '../../src/playground/process.js'
+import { inTime } from './wait.js'
 
 const SOURCES = fileURLToPath(new URL('./java/', import.meta.url))
 
 /** Brokers of tests come from Maven Central in the version asked for, whatever KAFKA_HOME says. */
 export const TEST_ENV: NodeJS.ProcessEnv = { ...process.env, KAFKA_HOME: undefined }
+
+/** Far more than any of them needs, and less than a test has. */
+const ANSWERS_WITHIN_MS = 90_000
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined }
 
@@ -27,6 +31,7 @@ export class KafkaWorker {
   readonly #calls = new Map<number, Call>()
   #nextId = 1
   #stderr = ''
+  readonly #threads: string[] = []
 
   private constructor(child: ChildProcess) {
     this.#child = child
@@ -50,10 +55,19 @@ export class KafkaWorker {
 
   /**
    * @param onRecord called with every record or event line before the result
-   * @throws Error with the class and message of the Java exception
+   * @throws Error with the class and message of the Java exception; also when it takes too long, with what the JVM's threads do
    */
   async request<T>(command: string, request: { readonly [key: string]: Json | undefined }, onRecord = (_line: string) => {}): Promise<T> {
-    return this.start(command, request, onRecord).result as Promise<T>
+    const { result } = this.start(command, request, onRecord)
+    const late = setTimeout(() => this.#child.kill('SIGQUIT'), ANSWERS_WITHIN_MS)
+    try {
+      return (await inTime(result, ANSWERS_WITHIN_MS + 1_000, `'${command}' of the Java worker`)) as T
+    } catch (error) {
+      if (this.#threads.length > 0) throw new Error(`${(error as Error).message}\n${this.#threads.join('\n')}`)
+      throw error
+    } finally {
+      clearTimeout(late)
+    }
   }
 
   /** As `request`, for commands that go on until another one (`stop`) names their id. */
@@ -75,7 +89,11 @@ export class KafkaWorker {
     const first = line.indexOf('\t')
     const id = Number(line.slice(0, first))
     const call = this.#calls.get(id)
-    if (!call) return
+    if (!call) {
+      // A thread dump, asked for.
+      if (Number.isNaN(id) || first <= 0) this.#threads.push(line)
+      return
+    }
     const text = line.slice(first + 3)
     const kind = line[first + 1]
     if (kind === 'R') {

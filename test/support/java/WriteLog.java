@@ -23,6 +23,9 @@ final class WriteLog {
     private static KafkaProducer<byte[], byte[]> producer(JsonNode request) {
         Properties properties = Worker.clientProperties(request);
         properties.putIfAbsent("acks", "all");
+        // Told well before the test that waits for it gives up.
+        properties.putIfAbsent("delivery.timeout.ms", "60000");
+        properties.putIfAbsent("request.timeout.ms", "20000");
         if (request.has("codec")) properties.put("compression.type", request.get("codec").asText());
         if (request.has("transactionalId")) properties.put("transactional.id", request.get("transactionalId").asText());
         return new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
