@@ -28,6 +28,7 @@ export class AfterSession {
     if (end.kind === 'drained') return
     if (end.kind === 'failed') return this.fail(end.reason)
     if (end.kind === 'too-large' && !(await this.mayBeSplit(end.size))) return this.fail(end.reason)
+    if (end.kind === 'source-gone') return this.keepCopy(end.reason)
     this.standing.tell(end.kind === 'retry' ? 'warn' : 'info', `partition-${end.kind}`, end.reason)
     if (end.kind === 'fenced') {
       await this.standing.note(end.reason, this.attempts)
@@ -59,6 +60,16 @@ export class AfterSession {
     await this.pause.wait(backoffMs(retries, failedRetryInitialBackoffMs, failedRetryMaxBackoffMs))
     // It may be what failed us, and what the operator has changed since.
     this.context.forgetMaxMessageBytes()
+  }
+
+  /** Nothing more can come. What is there is kept as it is, until an operator makes the topic writable; a topic of the name may come back. */
+  private async keepCopy(reason: string): Promise<void> {
+    if (this.standing.state !== 'STOPPED') {
+      this.standing.tell('warn', 'partition-stopped', reason)
+      await this.standing.enter('STOPPED', { error: { message: reason, retries: 0, at: Date.now() } })
+      this.standing.error = reason
+    }
+    await this.pause.wait(this.context.config().metadataRefreshIntervalMs)
   }
 
   /** The destination's limit was lowered after the session had begun: what was read with the old one is read again and split. */

@@ -1,7 +1,7 @@
 import { ConnectionError } from '../client/errors.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
 import type { CopyEnd } from './copy-session.js'
-import { Fenced, PartitionFailure, Realign } from './errors.js'
+import { Fenced, PartitionFailure, Realign, SourceGone } from './errors.js'
 
 /** Codes that say our picture of leaders, epochs or topics is old. */
 export const STALE_METADATA: ReadonlySet<number> = new Set([
@@ -21,6 +21,7 @@ export const STALE_METADATA: ReadonlySet<number> = new Set([
 /** What an error on one side means for the partition. Whatever is not known to be a verdict is retried, and visible. */
 export function classify(error: unknown, side: 'source' | 'destination'): CopyEnd {
   if (error instanceof PartitionFailure) return { kind: 'failed', reason: error.message }
+  if (error instanceof SourceGone) return { kind: 'source-gone', reason: error.message }
   if (error instanceof Realign) return { kind: 'realign', reason: error.message }
   if (error instanceof Fenced) return { kind: 'fenced', reason: error.message }
   if (error instanceof KafkaError && STALE_METADATA.has(error.code)) return { kind: 'moved', side, reason: `${side}: ${error.message}` }

@@ -11,6 +11,8 @@ export type CopyEnd =
   /** Out of reach, throttled, unauthorised: the state is kept, retried with back-off. */
   | { readonly kind: 'retry'; readonly reason: string; readonly unreachable?: 'source' | 'destination' | 'both' | undefined }
   | { readonly kind: 'fenced'; readonly reason: string }
+  /** The topic was deleted on the source. */
+  | { readonly kind: 'source-gone'; readonly reason: string }
   /** A batch of `size` bytes is more than the destination takes: to be split if its limit has been lowered, else a verdict. */
   | { readonly kind: 'too-large'; readonly reason: string; readonly size: number }
   /** A verdict about data or configuration. */

@@ -3,6 +3,11 @@ export class PartitionFailure extends Error {
   override readonly name = 'PartitionFailure'
 }
 
+/** The source's topic was deleted: the copy is all there is, and is kept. */
+export class SourceGone extends Error {
+  override readonly name = 'SourceGone'
+}
+
 /** This runner may no longer write the partition: another owner, or a failover, has fenced it. */
 export class Fenced extends Error {
   override readonly name = 'Fenced'

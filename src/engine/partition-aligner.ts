@@ -6,7 +6,7 @@ import { idsDiffer } from '../protocol/uuid.js'
 import { type Alignment, decideAlignment, type LogPositions, seeWhatDiffers } from './alignment.js'
 import { compareWithSource } from './compare-with-source.js'
 import type { CopyStart } from './copy-session.js'
-import { PartitionFailure } from './errors.js'
+import { PartitionFailure, SourceGone } from './errors.js'
 import { fastForward } from './fast-forward.js'
 import type { PartitionContext } from './partition-context.js'
 import { appendPosition, destinationLogStart, firstBatch, sourcePositions } from './positions.js'
@@ -110,7 +110,7 @@ async function leader(context: PartitionContext, side: 'source' | 'destination',
   if (found !== undefined) return found
   if (side === 'source' && (await isDeleted(cluster, topic))) {
     const { logEndOffset } = await appendPositionOf(context, await leader(context, 'destination'))
-    throw new PartitionFailure(
+    throw new SourceGone(
       `topic ${topic} was deleted on the source; partition ${partition} is copied up to offset ${logEndOffset}. To let others write to the copy: kafka-mirrors remove --mirror ${context.mirror} --topic ${topic}`,
     )
   }

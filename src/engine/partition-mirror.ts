@@ -1,3 +1,4 @@
+import type { PartitionState } from '../mirror/partition-states.js'
 import type { PartitionStatus } from '../mirror/state.js'
 import { AfterSession, RETRY_MAX_MS } from './after-session.js'
 import { backoffMs, Pause } from './backoff.js'
@@ -19,6 +20,7 @@ const LATE_APPENDS_MS = 10 * 60_000
 /** Less than any session: who waits for us to let go would otherwise think us dead. Nothing is lost by dropping what was only read. */
 const RELEASE_WITHIN_MS = 5_000
 
+const KEPT_STATES: ReadonlySet<PartitionState> = new Set(['FAILED', 'MIRRORING'])
 const COMPARED_AFTER: ReadonlySet<CopyEnd['kind']> = new Set<CopyEnd['kind']>(['failed', 'too-large', 'realign', 'fenced'])
 
 /**
@@ -235,7 +237,7 @@ export class PartitionMirror {
     try {
       // The state is kept over outages: only a partition that was not at work begins anew.
       // What was said when it let go is no word for the next removal.
-      if (this.standing.state !== 'FAILED' && this.standing.state !== 'MIRRORING')
+      if (!KEPT_STATES.has(this.standing.state) && !(this.standing.state === 'STOPPED' && this.standing.error !== undefined))
         await this.standing.enter('LOG_ALIGNMENT', { stoppedAt: undefined, needsFence: undefined })
       await this.filler.settle()
       const aligned = await alignPartition(this.context, this.standing.book, {

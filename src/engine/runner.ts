@@ -5,7 +5,7 @@ import { assignShards } from '../mirror/assignor.js'
 import { type MirrorConfig, mirrorConfigOf } from '../mirror/config.js'
 import { isActive, MirrorState, type StateRecord } from '../mirror/fold.js'
 import { forcedSettings } from '../mirror/held.js'
-import { SHARDS, shardOf } from '../mirror/shards.js'
+import { mirrorShardOf, SHARDS, shardOf } from '../mirror/shards.js'
 import { encodeValue, type PartitionStatus, type TopicSpec } from '../mirror/state.js'
 import { formatKey, parseKey, type StateKey } from '../mirror/state-keys.js'
 import { SPEC_PARTITION } from '../mirror/state-topic.js'
@@ -14,6 +14,7 @@ import { COMPARED_AT_ONCE } from './compare-tails.js'
 import { DestinationLink } from './destination-link.js'
 import { LostPlace } from './errors.js'
 import { publish, type RunnerSnapshot } from './events.js'
+import { type MirrorAccess, type MirrorKeeper, MirrorKeepers } from './mirror-keepers.js'
 import { TransactionWatch } from './open-transactions.js'
 import { Ownership } from './ownership.js'
 import type { PartitionContext } from './partition-context.js'
@@ -22,21 +23,9 @@ import { lowestOwnerEpoch } from './shard-floor.js'
 import { Slots } from './slots.js'
 import { SourceTrouble, type Wanted } from './source-trouble.js'
 import { Sources } from './sources.js'
+import type { StateLog } from './state-log.js'
 import { TopicCare } from './topic-care.js'
 import { TopicWatch } from './topic-watch.js'
-
-/** The state topic, which doubles as the group's subscription: its partitions are the shards. */
-export interface StateLog {
-  readonly topic: string
-  /** Every record up to the end as of now; undefined if the topic does not exist. */
-  load(): Promise<readonly StateRecord[] | undefined>
-  /** Feeds what came after {@link load}, until `signal` aborts; passing errors are told and tried again. */
-  follow(onRecords: (records: readonly StateRecord[]) => void, signal: AbortSignal, failed: (error: unknown) => void): Promise<void>
-  /** Resolves once `follow` has given out all that these shards hold now. Throws when that takes longer than `timeoutMs`. */
-  caughtUp(shards: readonly number[], timeoutMs: number): Promise<void>
-  /** Appends with acks=all. */
-  append(shard: number, records: readonly StateRecord[]): Promise<unknown>
-}
 
 export interface RunnerOptions {
   readonly destination: Cluster
@@ -51,8 +40,11 @@ export interface RunnerOptions {
   readonly mirrors?: readonly string[] | undefined
   /** A client for a mirror's source. Throws when its properties are wrong. */
   openSource(mirror: string, properties: ReadonlyMap<string, string>): Cluster
+  /** Begins to keep what a mirror has beside its records, as long as its own shard is held here. */
+  keep(access: MirrorAccess): MirrorKeeper
 }
 
+const WRITTEN_BY_RUNNERS: ReadonlySet<StateKey['kind']> = new Set(['status', 'sync', 'acl'])
 const LONGEST_WATCH_INTERVAL_MS = 30_000
 /** The session is kept alive meanwhile; to give up and join again would only begin anew. */
 const STATE_READ_WITHIN_MS = 30_000
@@ -82,6 +74,7 @@ export class Runner {
   private readonly compareSlots = new Slots(COMPARED_AT_ONCE)
   private readonly watch: TopicWatch
   private readonly transactions: TransactionWatch
+  private readonly keepers: MirrorKeepers
   private readonly trouble: SourceTrouble
   private readonly stopped = new AbortController()
   private following: Promise<void> | undefined
@@ -138,6 +131,16 @@ export class Runner {
       open: (mirror, properties) => options.openSource(mirror, properties),
       atWork: (mirror) => [...this.held].filter(([key]) => mirrorOfKey(key) === mirror).map(([, { partition }]) => partition),
     })
+    this.keepers = new MirrorKeepers({
+      log: options.log,
+      owner: options.owner,
+      state: this.state,
+      config: (mirror) => this.configOf(mirror),
+      link: (mirror) => this.sources.linkOf(mirror),
+      trouble: (mirror) => this.trouble.reasonOf(mirror),
+      epochOf: (shard) => (this.group.alive && this.ownership.holds(shard) ? this.ownership.epochOf(shard) : undefined),
+      begin: (access) => options.keep(access),
+    })
   }
 
   /** Reads the state to its end and joins the group; copying goes on until {@link drain}. Throws KafkaError, ConnectionError. */
@@ -147,7 +150,8 @@ export class Runner {
     this.following = log.follow(
       (records) => {
         // What runners write changes nothing in what should run; looking would cut every partition's back-off short.
-        if (records.map((record) => this.take(record)).some((kind) => kind !== undefined && kind !== 'status')) this.scheduleReconcile()
+        if (records.map((record) => this.take(record)).some((kind) => kind !== undefined && !WRITTEN_BY_RUNNERS.has(kind)))
+          this.scheduleReconcile()
       },
       this.stopped.signal,
       (error) => this.warn('state', `reading ${log.topic}`, error),
@@ -183,6 +187,7 @@ export class Runner {
   /** Appends what was read, leaves the group and closes everything. */
   async drain(): Promise<void> {
     await this.group.leave()
+    await this.keepers.close()
     this.watch.close()
     this.transactions.close()
     this.trouble.close()
@@ -205,12 +210,13 @@ export class Runner {
     this.ownership.giveUp(shards)
     const leaving = this.heldOn(shards)
     for (const [key, held] of leaving) this.letGo(key, held)
-    await Promise.all(leaving.map(([, held]) => held.partition.release({ handsOver: true })))
+    await Promise.all([this.keepers.release(new Set(shards)), ...leaving.map(([, held]) => held.partition.release({ handsOver: true }))])
     this.ownership.drop(shards)
   }
 
   private lost(shards: readonly number[]): void {
     this.ownership.drop(shards)
+    void this.keepers.release(new Set(shards))
     for (const [key, held] of this.heldOn(shards)) {
       held.partition.abandon()
       this.letGo(key, held)
@@ -267,7 +273,9 @@ export class Runner {
     const wanted = this.wanted()
     this.budget.setLimit(this.bufferBytes(wanted))
     const atWork = [...this.held.keys(), ...this.leaving.keys()].map(mirrorOfKey)
-    this.sources.reconcile(new Set([...[...wanted.values()].map(({ mirror }) => mirror), ...atWork]))
+    const kept = new Set(this.served().flatMap(({ name }) => (this.ownership.holds(mirrorShardOf(name)) ? [name] : [])))
+    this.sources.reconcile(new Set([...[...wanted.values()].map(({ mirror }) => mirror), ...atWork, ...kept]))
+    this.keepers.reconcile(kept, { wake })
     for (const [key, held] of [...this.held]) {
       const want = wanted.get(key)
       // Removed and added again is another copy, with other ids and producers.
@@ -294,8 +302,7 @@ export class Runner {
 
   private wanted(): Map<string, Wanted> {
     const wanted = new Map<string, Wanted>()
-    for (const entry of this.state.mirrors()) {
-      if (this.options.mirrors !== undefined && !this.options.mirrors.includes(entry.name)) continue
+    for (const entry of this.served()) {
       for (const [topic, spec] of entry.topics) {
         if (!isActive(spec)) continue
         for (let partition = 0; partition < spec.partitions; partition++) {
@@ -306,6 +313,11 @@ export class Runner {
       }
     }
     return wanted
+  }
+
+  private served() {
+    const { mirrors } = this.options
+    return this.state.mirrors().filter(({ name }) => mirrors?.includes(name) ?? true)
   }
 
   private takeUp(want: Wanted): Held {

@@ -43,6 +43,10 @@ export class SourceTrouble {
     return true
   }
 
+  reasonOf(mirror: string): string | undefined {
+    return this.reasons.get(mirror)
+  }
+
   /** True if there was any. */
   over(mirror: string): boolean {
     const was = this.reasons.delete(mirror)

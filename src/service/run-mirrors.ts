@@ -7,6 +7,7 @@ import { Runner } from '../engine/runner.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
 import { type Mirror, mustExist } from '../mirror/spec-store.js'
 import { DEFAULT_SESSION_TIMEOUT_MS, RUNNER_GROUP, STATE_TOPIC } from '../mirror/state-topic.js'
+import { keepMirror } from './keep-mirror.js'
 import { missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
 import { openSource, withSource } from './source-connection.js'
 import { StateStore } from './state-store.js'
@@ -52,6 +53,7 @@ export async function runMirrors(options: RunMirrorsOptions): Promise<Runner> {
       heartbeatIntervalMs: Number(properties.get('heartbeat.interval.ms') ?? Math.floor(sessionTimeoutMs / HEARTBEATS_PER_SESSION)),
       mirrors: options.mirrors,
       openSource: (mirror, configs) => openSource({ mirror, configs, allowed, clientId: `kafka-mirrors-${mirror}` }).cluster,
+      keep: (access) => keepMirror(access, destination, store),
     })
     await runner.start()
     return runner

@@ -55,7 +55,8 @@ export function statusOf(
 /** Whether the owner has said all that it will. */
 const isOver = (status: PartitionStatus | undefined): boolean => confirmed(status) || status?.needsFence === true
 
-const confirmed = (status: PartitionStatus | undefined): boolean => status?.state === 'STOPPED'
+/** With an error it is the source's topic that is gone: its owner may still see it come back. */
+const confirmed = (status: PartitionStatus | undefined): boolean => status?.state === 'STOPPED' && status.error === undefined
 
 /** What became of whoever copied a topic; the log ends are those before fence markers. */
 export interface ShutOut {

@@ -8,7 +8,7 @@ import type { SyncLoop } from './types.js'
 export { type ReleaseAclsOptions, releaseAcls } from './acls/index.js'
 export { type GroupSync, syncGroups } from './groups/index.js'
 export { MirrorSync } from './mirror-sync.js'
-export type { SyncContext, SyncLoop, SyncOutcome, SyncReport, TopicAdmission, WriteSyncStatus } from './types.js'
+export type { SyncContext, SyncFrame, SyncLoop, SyncOutcome, SyncReport, TopicAdmission, WriteSyncStatus } from './types.js'
 
 /** Everything of a mirror beside its records, in the order in which views show it. */
 export const SYNC_LOOPS: readonly SyncLoop[] = [discovery, growth, configs, groupsLoop, ACLS_LOOP]

@@ -23,6 +23,12 @@ export interface SyncContext {
   ownsShard(): boolean
 }
 
+/** What is there also while the source is out of reach. */
+export type SyncFrame = Omit<SyncContext, 'source' | 'admission'> & {
+  /** The rest, once the source is known to be the pinned cluster. Throws when it cannot be opened or reached, or is another. */
+  connect(): Promise<SyncContext>
+}
+
 /** What decides whether a topic may be added, besides the state. */
 export interface TopicAdmission {
   /** Throws MirrorError RIGHTS_MISSING. */

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Cluster } from '../../../src/client/cluster.js'
 import { encodeAssignment } from '../../../src/client/consumer-protocol.js'
-import { Runner, type StateLog } from '../../../src/engine/runner.js'
+import type { MirrorAccess } from '../../../src/engine/mirror-keepers.js'
+import { Runner } from '../../../src/engine/runner.js'
+import type { StateLog } from '../../../src/engine/state-log.js'
 import type { StateRecord } from '../../../src/mirror/fold.js'
 import { SHARDS, shardOf } from '../../../src/mirror/shards.js'
 import { decodeValue, encodeValue, type PartitionStatus, type TopicSpec } from '../../../src/mirror/state.js'
@@ -168,6 +170,7 @@ class World {
 async function setUp(records: readonly StateRecord[], opening: () => void = () => {}) {
   const world = new World()
   const log = new MemoryLog(records)
+  const kept = new Map<string, { readonly access: MirrorAccess; looks: number; closed: boolean }>()
   const runner = new Runner({
     destination: world.cluster(ID(2)),
     log,
@@ -180,11 +183,23 @@ async function setUp(records: readonly StateRecord[], opening: () => void = () =
       world.sources.push(mirror)
       return world.cluster(ID(1))
     },
+    keep: (access) => {
+      const keeper = { access, looks: 0, closed: false }
+      kept.set(access.mirror, keeper)
+      return {
+        changed: () => {
+          keeper.looks++
+        },
+        close: async () => {
+          keeper.closed = true
+        },
+      }
+    },
   })
   await runner.start()
   await settle()
   const states = () => Object.fromEntries(runner.snapshot.partitions.map(({ topic, partition, state }) => [`${topic}-${partition}`, state]))
-  return { world, log, runner, states }
+  return { world, log, runner, states, kept }
 }
 
 /** Lets everything run that needs no time to pass. */
@@ -203,6 +218,32 @@ describe('a runner', () => {
     expect([states(), world.closedSources, world.openFetches]).toEqual([{}, 1, 0])
     await settle()
     expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('keeps the mirrors whose own shard it holds, also those without topics, and tells them what operators change', async () => {
+    const { world, log, runner, kept } = await setUp([mirrorRecord('m')])
+    const keeper = kept.get('m')!
+    expect([world.sources, keeper.access.ownsShard(), keeper.closed]).toEqual([['m'], true, false])
+    const before = keeper.looks
+    log.operator(topicRecord('m', 'orders', topicSpec()))
+    await settle()
+    expect(keeper.looks).toBe(before + 1)
+    const outcome = { at: 5, ok: true, lastSuccess: 5, changes: 0, problems: [], more: 0, notes: [] }
+    await keeper.access.writeStatus('groups', outcome)
+    await settle()
+    // What it writes itself is no news.
+    expect(keeper.looks).toBe(before + 1)
+    expect(keeper.access.state().mirror('m')!.syncs.get('groups')).toMatchObject({ ...outcome, ownerEpoch: 1, owner: 'runner' })
+    await runner.drain()
+    expect([keeper.closed, keeper.access.ownsShard()]).toEqual([true, false])
+  })
+
+  it('lets go of a mirror that is deleted', async () => {
+    const { log, runner, kept } = await setUp([mirrorRecord('m')])
+    log.operator({ key: formatKey({ kind: 'mirror', mirror: 'm' }), value: null })
+    await settle()
+    expect(kept.get('m')!.closed).toBe(true)
+    await runner.drain()
   })
 
   it('starts nothing again while it leaves, whatever is written meanwhile', async () => {
@@ -259,7 +300,7 @@ describe('a runner', () => {
     ])
     log.operator(topicRecord('m', 'orders', topicSpec({ desired: 'STOPPED' })))
     await settle()
-    expect([states(), world.closedSources]).toEqual([{}, 1])
+    expect([states(), world.closedSources]).toEqual([{}, 0])
     await runner.drain()
   })
 

@@ -68,7 +68,7 @@ function frame(
     }
   })
   const sync = new MirrorSync(
-    context,
+    { ...context, connect: async () => context },
     loops,
     async (loop, outcome) => {
       await write()
@@ -96,6 +96,7 @@ describe('MirrorSync', () => {
     let finish = (_: SyncReport) => {}
     const { sync, time, began } = frame({ groups: () => new Promise((resolve) => (finish = resolve)) })
     sync.start()
+    await settled()
     await time.pass(60_000)
     expect(began).toHaveLength(1)
     finish(QUIET)
