@@ -298,7 +298,7 @@ test.each(['SSL', 'PLAINTEXT'])('closing a client ends its attempts to connect a
   const started = performance.now()
   await cluster.close()
   expect(await asked).toMatchObject({ kind: 'closed' })
-  expect(performance.now() - started).toBeLessThan(1_000)
+  expect(performance.now() - started).toBeLessThan(5_000)
 })
 
 test('an idle connection costs nothing', async () => {

@@ -169,7 +169,7 @@ test('unclean elections: a source that lost its end fails the partition, a desti
   for (const topic of ['cut-back', 'guarded', 'neighbour']) await equal(inward, topic)
   expect(failures(inward)).toEqual([])
   await equal(outward, 'moving')
-}, 240_000)
+})
 
 test('a source that lost its end while no runner ran is found by the next one, also once it has grown past what was copied', async () => {
   const truncated = ['short-unseen', 'regrown-unseen']
@@ -194,4 +194,4 @@ test('a source that lost its end while no runner ran is found by the next one, a
   }
   await writeLog(worker, three, { topic: 'moving', records: 30, partitions: 3 })
   await equal(outward, 'moving')
-}, 240_000)
+})

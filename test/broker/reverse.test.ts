@@ -95,9 +95,7 @@ async function expectSame(topic: string): Promise<void> {
   expect(await content('A', topic)).toEqual(await content('B', topic))
 }
 
-test('the circle A→B→A→B: producers and consumers move, nothing acknowledged is lost, positions are exact', {
-  timeout: 180_000,
-}, async () => {
+test('the circle A→B→A→B: producers and consumers move, nothing acknowledged is lost, positions are exact', {}, async () => {
   const topic = 'circle'
   const { worker } = brokers
   await mirrored(topic)
