@@ -8,7 +8,7 @@ import { releaseSettings } from '../mirror/held.js'
 import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult } from '../mirror/state.js'
 import { releaseAclsOf } from '../sync/acls/index.js'
-import { syncGroups } from '../sync/groups/sync-groups.js'
+import { pinnedTopics, syncGroups, unchangedTopics } from '../sync/groups/index.js'
 import { refusalWarnings } from '../sync/topics/topic-settings.js'
 import { type ServiceContext, within } from './context.js'
 import { applySettingsOfMany } from './release-settings.js'
@@ -60,11 +60,23 @@ async function syncLastPositions({ context, mirror, source, warnings }: RemovalW
   const cluster = await source.whenReached()
   if (cluster === undefined || leaving.length === 0) return
   const { groupsInclude: include, groupsExclude: exclude } = mirrorConfigOf(mirror.configs)
-  const topics = new Set(leaving.map(({ topic }) => topic))
-  const asked = syncGroups({ source: cluster, destination: context.destination, topics, include, exclude })
+  const { destination } = context
+  // Once it is given up it must not go on behind whoever commits next.
+  let over = false
+  const sync = async () => {
+    const pinned = pinnedTopics(
+      mirror,
+      leaving.map(({ topic }) => topic),
+    )
+    const { topics, problems } = await unchangedTopics(cluster, destination, pinned)
+    const report = await syncGroups({ source: cluster, destination, topics, include, exclude, mayWrite: () => !over })
+    return { problems: [...problems, ...report.problems] }
+  }
+  const asked = sync()
   const report = await within(GROUPS_WITHIN_MS, asked, (error) =>
     warnings.push(`groups have the positions of an earlier sync: ${error instanceof Error ? error.message : error}`),
   )
+  over = true
   for (const { item, message } of report?.problems ?? []) warnings.push(`${item} has the position of an earlier sync, if any: ${message}`)
 }
 
