@@ -129,6 +129,19 @@ describe('settings of topics', () => {
     await settled('held', { 'retention.ms': '8000000' })
   })
 
+  it('of a topic that was failed over while a round was under way are its own again', async () => {
+    await mirrored('overtaken', { 'retention.ms': '7000000' })
+    await round()
+    const { topics } = await mirroring.admin.removeTopicsFromMirror('m', ['overtaken'])
+    expect(topics).toMatchObject([{ ok: true }])
+    await settled('overtaken', { 'retention.ms': '7000000' })
+    // It has not heard of the removal, and finds that something changed what is held.
+    await rounds.round(configs, { fresh: false })
+    // Once a later change is seen, all earlier ones are.
+    await here('overtaken', { 'flush.ms': '1' })
+    expect(await kafka.destination.admin.topicConfigs('overtaken')).toEqual({ 'retention.ms': '7000000', 'flush.ms': '1' })
+  })
+
   it("let larger messages in when the source's limit grows", async () => {
     await mirrored('large', { 'max.message.bytes': '100000' })
     await mirroring.startRunner()

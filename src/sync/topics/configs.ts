@@ -1,9 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describeConfigs, type Result } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
 import { isThere } from '../../client/metadata.js'
 import { DESTINATION, type Place, sourceOf, toMirrorError } from '../../mirror/failures.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
-import type { TopicConfigs } from '../../mirror/held.js'
+import { releaseSettings, type TopicConfigs } from '../../mirror/held.js'
 import { inPool } from '../../mirror/in-pool.js'
 import { put } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
@@ -15,6 +16,9 @@ import { type AppliedSettings, applyTopicSettings, refusalWarnings, topicConfigs
 
 const TOPICS_PER_REQUEST = 100
 const TOPICS_AT_ONCE = 8
+/** A removal that is under way is waited for: it may have done its part for the topic already, or still has to. */
+const REMOVED_WITHIN_MS = 60_000
+const REMOVED_LOOK_MS = 500
 
 /** Keeps topics' settings as the source has them, and the held ones of them in the spec. Sends nothing where nothing differs. */
 export const configs: SyncLoop = {
@@ -101,10 +105,28 @@ async function applyOne(context: SyncContext, { topic, spec, sides }: Compared):
     const { message } = toMirrorError(cause, DESTINATION, `settings of topic ${topic} could not be changed on the destination`)
     return { ...outcome, problems: [...problems, { item: topic, message }], refused: undefined }
   }
-  if (!applied.exists) return { ...outcome, refused: undefined }
+  if (!applied.exists || (await takenBack(context, topic, spec))) return { ...outcome, refused: undefined }
   const refusals = refusalWarnings(topic, applied).map((message) => ({ item: topic, message }))
   const refused = new Set(applied.refused.map(({ key }) => key))
   return { ...outcome, problems: [...problems, ...refusals], refused, changes: changes.size - refused.size }
+}
+
+/**
+ * A removal may have overtaken the change: what it took off the topic, and this put on behind it, comes off again. False if the topic is
+ * the mirror's still, as the operators' word says that was read after the change: a removal that comes later undoes it by itself.
+ */
+async function takenBack({ mirror, store, destination, now }: SyncContext, topic: string, spec: ActiveTopic): Promise<boolean> {
+  for (const until = now() + REMOVED_WITHIN_MS; ; await sleep(REMOVED_LOOK_MS)) {
+    const latest = await store.update((state) => ({ records: [], result: state.mirror(mirror)?.topics.get(topic) }))
+    const same = latest?.addedAt === spec.addedAt
+    if (isCaredFor(latest)) return !same
+    if (same && latest.desired !== 'STOPPED') {
+      if (now() < until) continue
+      return true
+    }
+    await applyTopicSettings(destination, topic, releaseSettings(spec.held))
+    return true
+  }
 }
 
 /** Keeps what was taken and what is held in the spec, for all topics in one record set. Gives how many topics that changed. */
