@@ -175,6 +175,7 @@ Runner's log ${logFile}
 Try in another terminal:
   ${program} list ${at}
   ${program} describe ${at} -o wide
+  ${program} verify ${at} --mirror ${MIRROR}
   ${program} throttle ${at} --broker ${destination.nodeId} --rate 1kB
   ${program} throttle ${at} --broker ${destination.nodeId} --clear
   ${program} remove ${at} --mirror ${MIRROR} --topic orders
