@@ -44,19 +44,24 @@ export interface MirrorKeepersPort {
   begin(access: MirrorAccess): MirrorKeeper
 }
 
+interface Kept {
+  readonly keeper: MirrorKeeper
+  readonly ended: AbortController
+}
+
 /** The keepers of the mirrors whose own shard this runner holds. */
 export class MirrorKeepers {
-  private readonly keepers = new Map<string, MirrorKeeper>()
+  private readonly keepers = new Map<string, Kept>()
 
   constructor(private readonly port: MirrorKeepersPort) {}
 
   /** Begins and ends what should run; with `wake` all others look again. */
   reconcile(mirrors: ReadonlySet<string>, { wake }: { readonly wake: boolean }): void {
-    for (const [mirror, keeper] of this.keepers) {
+    for (const [mirror, { keeper }] of this.keepers) {
       if (!mirrors.has(mirror)) void this.end(mirror)
       else if (wake) keeper.changed()
     }
-    for (const mirror of mirrors) if (!this.keepers.has(mirror)) this.keepers.set(mirror, this.port.begin(this.access(mirror)))
+    for (const mirror of mirrors) if (!this.keepers.has(mirror)) this.begin(mirror)
   }
 
   /** Lets go of the mirrors on these shards; waits a moment for rounds that are under way. */
@@ -69,18 +74,25 @@ export class MirrorKeepers {
     await Promise.all([...this.keepers.keys()].map((mirror) => this.end(mirror)))
   }
 
+  private begin(mirror: string): void {
+    const ended = new AbortController()
+    this.keepers.set(mirror, { ended, keeper: this.port.begin(this.access(mirror, ended.signal)) })
+  }
+
   private async end(mirror: string): Promise<void> {
-    const keeper = this.keepers.get(mirror)
+    const kept = this.keepers.get(mirror)
     this.keepers.delete(mirror)
+    kept?.ended.abort()
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, CLOSED_WITHIN_MS)
     })
-    await Promise.race([keeper?.close(), late])
+    await Promise.race([kept?.keeper.close(), late])
     clearTimeout(timer)
   }
 
-  private access(mirror: string): MirrorAccess {
+  /** A round that outlives its keeper owns nothing any more, also when the shard has come back since. */
+  private access(mirror: string, ended: AbortSignal): MirrorAccess {
     const { port } = this
     const shard = mirrorShardOf(mirror)
     return {
@@ -93,10 +105,10 @@ export class MirrorKeepers {
       },
       state: () => port.state,
       config: () => port.config(mirror),
-      ownsShard: () => port.epochOf(shard) !== undefined,
+      ownsShard: () => !ended.aborted && port.epochOf(shard) !== undefined,
       writeStatus: async (loop, outcome) => {
         const ownerEpoch = port.epochOf(shard)
-        if (ownerEpoch === undefined) return
+        if (ended.aborted || ownerEpoch === undefined) return
         const value = encodeValue('sync', { ...outcome, ownerEpoch, owner: port.owner })
         await port.log.append(shard, [{ key: formatKey({ kind: 'sync', mirror, loop }), value }])
       },

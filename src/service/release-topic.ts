@@ -55,8 +55,12 @@ export async function finishRemovals(work: RemovalWork): Promise<Map<string, Res
   return results
 }
 
-/** The last words of the source's groups. They are not worth failing for: who needs them most has lost the source. */
-async function syncLastPositions({ context, mirror, source, warnings }: RemovalWork, leaving: readonly Leaving[]): Promise<void> {
+/**
+ * The last words of the source's groups. They are not worth failing for: who needs them most has lost the source. Not for what an
+ * earlier removal began: consumers may have moved over since.
+ */
+async function syncLastPositions({ context, mirror, source, warnings }: RemovalWork, all: readonly Leaving[]): Promise<void> {
+  const leaving = all.filter(({ spec }) => spec.desired !== 'STOPPING')
   const cluster = await source.whenReached()
   if (cluster === undefined || leaving.length === 0) return
   const { groupsInclude: include, groupsExclude: exclude } = mirrorConfigOf(mirror.configs)

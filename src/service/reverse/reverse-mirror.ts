@@ -45,7 +45,7 @@ export async function reverseMirror(
     const first = await readFirstMirror(source, name, destinationClusterId)
     const before = (await store.read()).mirror(name)
     if (before !== undefined) refuseOtherSource(before, sourceClusterId)
-    const configs = new Map([...properties, ...[...first.configs].filter(([key]) => key.startsWith('mirror.'))])
+    const configs = new Map([...properties, ...[...first.configs].filter(([key]) => isCopied(key))])
     const { dryRun } = options
     const created = before === undefined ? await createMirror(context, name, configs, { dryRun: dryRun === true }) : undefined
     const warnings = [...(created?.warnings ?? [])]
@@ -66,6 +66,9 @@ export async function reverseMirror(
     return { mirror: name, sourceClusterId, created: before === undefined, topics: topics.sort(byName), warnings }
   })
 }
+
+/** Patterns would take topics in that nobody has examined, also such as live on here: only what was reversed is copied back. */
+const isCopied = (key: string) => key.startsWith('mirror.') && key !== 'mirror.topics.include' && key !== 'mirror.topics.exclude'
 
 interface Work {
   readonly context: ServiceContext

@@ -2,6 +2,7 @@ import type { Cluster } from '../../client/cluster.js'
 import { KeyedLog } from '../../client/keyed-log.js'
 import type { TopicMetadata } from '../../client/metadata.js'
 import { failure } from '../../mirror/errors.js'
+import { isMissingRight } from '../../mirror/failures.js'
 import { isActive, MirrorState } from '../../mirror/fold.js'
 import type { TopicSpec } from '../../mirror/state.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
@@ -41,10 +42,16 @@ export interface Plan {
   readonly fastForward: FastForward | undefined
 }
 
-/** The mirrors whose destination a source is, with the topics they copy: none without its state topic, unknown without the right to read it. */
+/**
+ * The mirrors whose destination a source is, with the topics they copy: none without its state topic, unknown without the right to
+ * read it. Throws KafkaError, ConnectionError: what could not be read now is not nothing.
+ */
 export async function mirrorsOf(source: Cluster, topics: ReadonlyMap<string, TopicMetadata>): Promise<MirrorState | undefined> {
   if (!topics.has(STATE_TOPIC)) return undefined
-  const records = await new KeyedLog(source, STATE_TOPIC).load().catch(() => undefined)
+  const records = await new KeyedLog(source, STATE_TOPIC).load().catch((error: unknown) => {
+    if (isMissingRight(error)) return undefined
+    throw error
+  })
   return records && MirrorState.of(records)
 }
 

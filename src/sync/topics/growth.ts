@@ -3,7 +3,7 @@ import { about, DESTINATION, toMirrorError } from '../../mirror/failures.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
 import { inPool } from '../../mirror/in-pool.js'
 import { put } from '../../mirror/spec-store.js'
-import type { SyncProblem } from '../../mirror/state.js'
+import type { SyncProblem, TopicSpec } from '../../mirror/state.js'
 import type { SyncContext, SyncLoop } from '../types.js'
 import { caredFor, destinationIdsOf, isCaredFor } from './active-topics.js'
 import { allocateProducers, appeared } from './destination-topic.js'
@@ -48,6 +48,11 @@ interface Growth {
 /** Partitions first, then their producers, then the record that makes runners copy them. False if the topic has left meanwhile. */
 async function grow(context: SyncContext, topic: string, spec: ActiveTopic, { to, create, topicId }: Growth): Promise<boolean> {
   const { mirror, destination, store } = context
+  const isAsItWas = (now: TopicSpec | undefined): now is ActiveTopic =>
+    isCaredFor(now) && now.addedAt === spec.addedAt && now.partitions === spec.partitions
+  // The round may be old by now, and partitions of a topic that was removed meanwhile can't be taken away again.
+  const latest = await store.update((state) => ({ records: [], result: state.mirror(mirror)?.topics.get(topic) }))
+  if (!isAsItWas(latest)) return false
   const producers = await about(DESTINATION, `topic ${topic} could not grow to ${to} partitions on the destination`, async () => {
     if (create) unwrap((await createPartitions(destination, new Map([[topic, to]]))).get(topic)!)
     await appeared(destination, topic, to, topicId)
@@ -55,7 +60,7 @@ async function grow(context: SyncContext, topic: string, spec: ActiveTopic, { to
   })
   return store.update((state) => {
     const now = state.mirror(mirror)?.topics.get(topic)
-    if (!isCaredFor(now) || now.addedAt !== spec.addedAt || now.partitions !== spec.partitions) return { records: [], result: false }
+    if (!isAsItWas(now)) return { records: [], result: false }
     const grown = { ...now, partitions: to, producers: [...now.producers, ...producers] }
     return { records: [put({ kind: 'topic', mirror, topic }, grown)], result: true }
   })
