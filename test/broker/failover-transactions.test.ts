@@ -45,6 +45,10 @@ test('a failover in the middle of transactions leaves whole ones, nothing open, 
   await beginTransaction(worker, destination, own.transactionalId)
   await writeLog(worker, destination, { topic, records: PARTITIONS, partitions: PARTITIONS, ...own })
   await endTransaction(worker, own.transactionalId, 'commit')
-  const after = await readLog(worker, destination, { topic, isolation: 'read_committed' })
-  expect(after.map(({ records }, partition) => records.length - committed![partition]!.records.length)).toEqual([1, 1, 1, 1])
+  // The marker is written some time after the end was answered.
+  await eventually(async () => {
+    const after = await readLog(worker, destination, { topic, isolation: 'read_committed' })
+    expect(after.map(({ records }, partition) => records.length - committed![partition]!.records.length)).toEqual([1, 1, 1, 1])
+    return true
+  })
 })

@@ -51,7 +51,8 @@ test('after its time it ends by itself, having shown where everything is', async
   const text = output.join('')
   expect(text).toMatch(/Source {7}127\.0\.0\.1:\d+ {3}Kafka 3\.9\.1/)
   expect(text).toMatch(/kafka-mirrors list --bootstrap-server 127\.0\.0\.1:\d+\n/)
-  expect(text.match(/described/g)).toHaveLength(2)
+  // At the start and at the end, and between if the machine takes its time.
+  expect(text.match(/described/g)!.length).toBeGreaterThanOrEqual(2)
 })
 
 test('interrupted while its clusters start, it cleans up and is quiet', async () => {
