@@ -1,6 +1,7 @@
 import { CreateAcls, DeleteAcls, DescribeAcls, Errors, KafkaError, kafkaError } from '../protocol/index.js'
 import type { Cluster } from './cluster.js'
 import { ConnectionError } from './errors.js'
+import { batchesOf } from './many.js'
 import { failed, type Result, resultOf } from './result.js'
 
 /** Kafka: ResourceType, PatternType, AclOperation, AclPermissionType; the position is the number on the wire. */
@@ -125,8 +126,7 @@ type Send = (batch: readonly AclBinding[], options: { readonly retry?: boolean }
 async function inBatches(bindings: readonly AclBinding[], send: Send): Promise<Array<Result<void>>> {
   const results: Array<Result<void>> = []
   const common = [...bindings.keys()].filter((at) => isCommon(bindings[at]!))
-  for (let from = 0; from < common.length; from += AT_ONCE) {
-    const batch = common.slice(from, from + AT_ONCE)
+  for (const batch of batchesOf(common, AT_ONCE)) {
     const answers = await send(
       batch.map((at) => bindings[at]!),
       {},

@@ -1,7 +1,8 @@
 import { ListGroups, OffsetCommit, OffsetFetch } from '../protocol/index.js'
-import { batchesOf, byCoordinator, type GroupAt, isElsewhere, PATIENCE_MS } from './by-coordinator.js'
+import { byCoordinator, type GroupAt, isElsewhere, PATIENCE_MS } from './by-coordinator.js'
 import { groupByTopic, inOrder, type TopicPartition } from './by-leader.js'
 import type { Cluster } from './cluster.js'
+import { batchesOf } from './many.js'
 import { failed, type Result, resultOf, success, unwrap } from './result.js'
 
 /** As brokers name them; those older than 3.8 have classic groups only and don't say. */

@@ -3,6 +3,7 @@ import { Errors, FindCoordinator, KafkaError, kafkaError } from '../protocol/ind
 import type { AskBroker } from './by-leader.js'
 import type { Cluster } from './cluster.js'
 import { ConnectionError } from './errors.js'
+import { batchesOf, inPool } from './many.js'
 import { failed, type Result, success } from './result.js'
 
 export interface GroupAt {
@@ -127,21 +128,3 @@ async function lookUp(cluster: Cluster, groupIds: readonly string[]): Promise<Re
 
 const coordinatorOf = (errorCode: number, message: string | null, nodeId: number): Result<number> =>
   errorCode === 0 ? success(nodeId) : failed(kafkaError(errorCode, message))
-
-export function batchesOf<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size))
-}
-
-/** Runs `action` for every item, at most `size` at once; results in the order of the items. */
-async function inPool<I, T>(size: number, items: readonly I[], action: (item: I) => Promise<T>): Promise<T[]> {
-  const results: T[] = []
-  let next = 0
-  const worker = async () => {
-    while (next < items.length) {
-      const at = next++
-      results[at] = await action(items[at]!)
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(size, items.length) }, worker))
-  return results
-}

@@ -1,16 +1,16 @@
 import type { Cluster } from '../client/cluster.js'
+import { inPool } from '../client/many.js'
 import { mirrorConfigOf } from '../mirror/config.js'
 import type { MirrorConfigKey } from '../mirror/config-definitions.js'
 import { failure, usageError } from '../mirror/errors.js'
 import { about, DESTINATION, sourceOf, toMirrorError } from '../mirror/failures.js'
 import { isLiteral, parsePattern } from '../mirror/filters.js'
-import { inPool } from '../mirror/in-pool.js'
 import { checkName } from '../mirror/names.js'
 import { selectTopics } from '../mirror/selection.js'
 import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import { NO_UUID } from '../protocol/schema.js'
 import { uuidToBase64 } from '../protocol/uuid.js'
-import { type Addition, mirrorsOf, planTopic } from '../sync/topics/add-plan.js'
+import { type Addition, additionOf, planTopic } from '../sync/topics/add-plan.js'
 import { addPlanned, unlessCreatedMeanwhile } from '../sync/topics/add-topic.js'
 import { selectFound } from '../sync/topics/discovery-plan.js'
 import { byName, entriesOf, type ServiceContext } from './context.js'
@@ -110,17 +110,8 @@ async function begin(
   if (sourceClusterId === destinationClusterId) {
     throw failure('SAME_CLUSTER', `source and destination of mirror ${mirror.name} are the same cluster (${sourceClusterId})`)
   }
-  const sourceTopics = await source.topics()
-  const addition: Addition = {
-    mirror: mirror.name,
-    source,
-    destination,
-    admission: topicAdmission(source, destination),
-    sourceClusterId,
-    sourceTopics,
-    sourceState: await mirrorsOf(source, sourceTopics),
-    destinationClusterId,
-  }
+  const admission = topicAdmission(source, destination)
+  const addition = await additionOf({ mirror: mirror.name, source, destination, admission, sourceClusterId, destinationClusterId })
   return { context, mirror, addition, options, warnings }
 }
 

@@ -1,7 +1,5 @@
 import type { Cluster } from '../client/cluster.js'
 
-export { inPool } from '../mirror/in-pool.js'
-
 import type { StateStore } from './state-store.js'
 import type { TextMap } from './types.js'
 

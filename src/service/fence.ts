@@ -15,9 +15,9 @@ import {
 import { byLeader } from '../client/by-leader.js'
 import type { Cluster } from '../client/cluster.js'
 import { ConnectionError } from '../client/errors.js'
+import { batchesOf, inPool } from '../client/many.js'
 import { failure } from '../mirror/errors.js'
 import { isMissingRight } from '../mirror/failures.js'
-import { inPool } from '../mirror/in-pool.js'
 import type { PartitionProducer, PartitionStatus } from '../mirror/state.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
 import { findFence } from './find-fence.js'
@@ -127,8 +127,7 @@ async function fenceFound(destination: Cluster, { topic, partition, producer }: 
 
 async function writeInParts(destination: Cluster, brokerId: number, items: readonly Markers[]): Promise<Result<void>[]> {
   const results: Result<void>[] = []
-  for (let from = 0; from < items.length; from += MARKERS_AT_ONCE)
-    results.push(...(await writeMarkersOfMany(destination, brokerId, items.slice(from, from + MARKERS_AT_ONCE))))
+  for (const part of batchesOf(items, MARKERS_AT_ONCE)) results.push(...(await writeMarkersOfMany(destination, brokerId, part)))
   return results
 }
 

@@ -1,6 +1,6 @@
 import { failed, incrementalAlterConfigs, type Result, success } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
-import { inPool } from '../mirror/in-pool.js'
+import { inPool } from '../client/many.js'
 import { type AppliedSettings, applyTopicSettings, changeOf } from '../sync/topics/topic-settings.js'
 
 const TOPICS_PER_REQUEST = 50

@@ -1,5 +1,6 @@
 import { listOffsets } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
+import { inPool } from '../../client/many.js'
 import { clientPropertiesOf, mirrorConfigOf } from '../../mirror/config.js'
 import { failure, usageError } from '../../mirror/errors.js'
 import { about, DESTINATION, sourceOf, toMirrorError } from '../../mirror/failures.js'
@@ -8,10 +9,10 @@ import { isActive } from '../../mirror/fold.js'
 import { checkName } from '../../mirror/names.js'
 import { selectTopics } from '../../mirror/selection.js'
 import type { Mirror } from '../../mirror/spec-store.js'
-import { type Addition, mirrorsOf, planTopic } from '../../sync/topics/add-plan.js'
+import { type Addition, additionOf, planTopic } from '../../sync/topics/add-plan.js'
 import { addPlanned, unlessCreatedMeanwhile } from '../../sync/topics/add-topic.js'
 import { logBounds } from '../../sync/topics/log-bounds.js'
-import { byName, entriesOf, inPool, type ServiceContext } from '../context.js'
+import { byName, entriesOf, type ServiceContext } from '../context.js'
 import { createMirror } from '../create-mirror.js'
 import { withSource } from '../source-connection.js'
 import { topicAdmission } from '../topic-admission.js'
@@ -49,17 +50,8 @@ export async function reverseMirror(
     const { dryRun } = options
     const created = before === undefined ? await createMirror(context, name, configs, { dryRun: dryRun === true }) : undefined
     const warnings = [...(created?.warnings ?? [])]
-    const sourceTopics = await source.topics()
-    const addition: Addition = {
-      mirror: name,
-      source,
-      destination,
-      admission: topicAdmission(source, destination),
-      sourceClusterId,
-      sourceTopics,
-      sourceState: await mirrorsOf(source, sourceTopics),
-      destinationClusterId,
-    }
+    const admission = topicAdmission(source, destination)
+    const addition = await additionOf({ mirror: name, source, destination, admission, sourceClusterId, destinationClusterId })
     const bootstrap = properties.get('bootstrap.servers')!
     const work: Work = { context, first, addition, configs: before?.configs ?? configs, bootstrap, options, warnings }
     const topics = await reverseAll(work)

@@ -1,7 +1,7 @@
+import { inPool } from '../../client/many.js'
 import { ByteBudget } from '../../engine/byte-budget.js'
 import { MirrorError } from '../../mirror/errors.js'
 import { DESTINATION, sourceOf, toMirrorError } from '../../mirror/failures.js'
-import { inPool } from '../../mirror/in-pool.js'
 import { crc32c } from '../../records/crc.js'
 import { type BothClusters, readBounds } from './bounds.js'
 import type { Side } from './comparison.js'

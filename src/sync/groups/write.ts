@@ -1,5 +1,6 @@
 import type { GroupAt } from '../../client/by-coordinator.js'
 import type { Cluster } from '../../client/cluster.js'
+import { batchesOf } from '../../client/many.js'
 import { failed, type Result } from '../../client/result.js'
 import type { Keeping } from './choose.js'
 import { type Findings, spelled } from './findings.js'
@@ -20,8 +21,8 @@ export async function writePositions(
 ): Promise<void> {
   for (const { keeping, write } of KEEPING) {
     const groups = plans.filter((plan) => plan.keeping === keeping)
-    for (let at = 0; at < groups.length; at += WRITTEN_AT_ONCE) {
-      const some = groups.slice(at, at + WRITTEN_AT_ONCE).flatMap((plan) => {
+    for (const batch of batchesOf(groups, WRITTEN_AT_ONCE)) {
+      const some = batch.flatMap((plan) => {
         const positions = plan.positions.filter(({ topic }) => mayWrite(topic))
         return positions.length === 0 ? [] : [{ ...plan, positions }]
       })

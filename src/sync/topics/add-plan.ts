@@ -42,11 +42,20 @@ export interface Plan {
   readonly fastForward: FastForward | undefined
 }
 
+/** Looks at the source, whose topics the caller may know already. Throws KafkaError, ConnectionError. */
+export async function additionOf(
+  sides: Omit<Addition, 'sourceTopics' | 'sourceState'>,
+  known?: Addition['sourceTopics'],
+): Promise<Addition> {
+  const sourceTopics = known ?? (await sides.source.topics())
+  return { ...sides, sourceTopics, sourceState: await mirrorsOf(sides.source, sourceTopics) }
+}
+
 /**
  * The mirrors whose destination a source is, with the topics they copy: none without its state topic, unknown without the right to
  * read it. Throws KafkaError, ConnectionError: what could not be read now is not nothing.
  */
-export async function mirrorsOf(source: Cluster, topics: ReadonlyMap<string, TopicMetadata>): Promise<MirrorState | undefined> {
+async function mirrorsOf(source: Cluster, topics: ReadonlyMap<string, TopicMetadata>): Promise<MirrorState | undefined> {
   if (!topics.has(STATE_TOPIC)) return undefined
   const records = await new KeyedLog(source, STATE_TOPIC).load().catch((error: unknown) => {
     if (isMissingRight(error)) return undefined

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describeConfigs, type Result } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
+import { batchesOf, inPool } from '../../client/many.js'
 import { isThere } from '../../client/metadata.js'
 import { DESTINATION, type Place, sourceOf, toMirrorError } from '../../mirror/failures.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
 import { releaseSettings, type TopicConfigs } from '../../mirror/held.js'
-import { inPool } from '../../mirror/in-pool.js'
 import { put } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import { idsDiffer } from '../../protocol/uuid.js'
@@ -76,8 +76,7 @@ async function stillTheirs(context: SyncContext, topics: ReadonlyMap<string, Act
 
 async function readMany(cluster: Cluster, topics: readonly string[]): Promise<Map<string, Result<TopicConfigs>>> {
   const found = new Map<string, Result<TopicConfigs>>()
-  for (let from = 0; from < topics.length; from += TOPICS_PER_REQUEST) {
-    const part = topics.slice(from, from + TOPICS_PER_REQUEST)
+  for (const part of batchesOf(topics, TOPICS_PER_REQUEST)) {
     const results = await describeConfigs(
       cluster,
       part.map((name) => ({ type: 'topic' as const, name })),

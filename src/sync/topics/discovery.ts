@@ -1,10 +1,10 @@
+import { inPool } from '../../client/many.js'
 import { mirrorConfigOf } from '../../mirror/config.js'
 import { failure } from '../../mirror/errors.js'
 import { DESTINATION, toMirrorError } from '../../mirror/failures.js'
-import { inPool } from '../../mirror/in-pool.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import type { SyncContext, SyncLoop, SyncReport } from '../types.js'
-import { type Addition, mirrorsOf, planTopic } from './add-plan.js'
+import { type Addition, additionOf, planTopic } from './add-plan.js'
 import { addPlanned, unlessCreatedMeanwhile } from './add-topic.js'
 import { type FoundTopic, isStillWanted, planDiscovery } from './discovery-plan.js'
 
@@ -21,7 +21,7 @@ export const discovery: SyncLoop = {
     const sourceTopics = await source.topics()
     const plan = planDiscovery(context.state(), mirror, filters, [...sourceTopics.values()].map(foundTopic))
     if (plan.add.length === 0) return { changes: 0, problems: plan.problems, notes: plan.notes }
-    const addition = await additionOf(context, sourceTopics)
+    const addition = await begin(context, sourceTopics)
     const outcomes = await inPool(TOPICS_AT_ONCE, plan.add, (topic) => addOne(context, addition, topic))
     return {
       changes: outcomes.filter((outcome) => outcome === 'added').length,
@@ -35,16 +35,15 @@ const NOTHING: SyncReport = { changes: 0, problems: [], notes: [] }
 
 const foundTopic = ({ name, internal }: FoundTopic): FoundTopic => ({ name, internal })
 
-async function additionOf(context: SyncContext, sourceTopics: Addition['sourceTopics']): Promise<Addition> {
+async function begin(context: SyncContext, sourceTopics: Addition['sourceTopics']): Promise<Addition> {
   const { mirror, source, destination, admission } = context
-  const sourceState = await mirrorsOf(source, sourceTopics)
   const [sourceClusterId, destinationClusterId] = await Promise.all([source.clusterId(), destination.clusterId()])
   const pinned = context.state().mirror(mirror)?.spec.sourceClusterId
   if (sourceClusterId === destinationClusterId)
     throw failure('SAME_CLUSTER', `source and destination of mirror ${mirror} are the same cluster (${sourceClusterId})`)
   if (pinned !== undefined && pinned !== sourceClusterId)
     throw failure('OTHER_CLUSTER', `the source's cluster id is ${sourceClusterId}, the mirror's is ${pinned}: it is another cluster`)
-  return { mirror, source, destination, admission, sourceClusterId, sourceTopics, sourceState, destinationClusterId }
+  return additionOf({ mirror, source, destination, admission, sourceClusterId, destinationClusterId }, sourceTopics)
 }
 
 async function addOne(context: SyncContext, addition: Addition, topic: string): Promise<'added' | 'unchanged' | SyncProblem> {

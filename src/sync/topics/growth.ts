@@ -1,7 +1,7 @@
 import { createPartitions, unwrap } from '../../client/admin.js'
+import { inPool } from '../../client/many.js'
 import { about, DESTINATION, toMirrorError } from '../../mirror/failures.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
-import { inPool } from '../../mirror/in-pool.js'
 import { put } from '../../mirror/spec-store.js'
 import type { SyncProblem, TopicSpec } from '../../mirror/state.js'
 import type { SyncContext, SyncLoop } from '../types.js'

@@ -11,3 +11,8 @@ export async function inPool<I, T>(size: number, items: readonly I[], action: (i
   await Promise.all(Array.from({ length: Math.min(size, items.length) }, worker))
   return results
 }
+
+/** The items in their order, at most `size` together. */
+export function batchesOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size))
+}
