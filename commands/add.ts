@@ -1,11 +1,11 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand, onlyOne } from '../src/cli/base-command.js'
 import { wrongUse } from '../src/cli/errors.js'
-import { additionFlags, commonFlags, connectionFlags, dryRunFlag, mirrorFlag, outputFlags } from '../src/cli/flags.js'
+import { additionFlags, commonFlags, connectionFlags, dryRunFlag, mirrorFlag, outputFlags, waitFlag } from '../src/cli/flags.js'
 import { resultJson, succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
 import { bracketed, plannedColumns } from '../src/cli/views.js'
-import { parseDuration } from '../src/mirror/durations.js'
+import { optionalDuration } from '../src/mirror/durations.js'
 
 export default class Add extends BaseCommand {
   static override aliases = ['start']
@@ -43,7 +43,7 @@ export default class Add extends BaseCommand {
       helpValue: 'HOST:PORT,…',
       description: "how this host reaches the mirror's source, for this call",
     }),
-    wait: Flags.string({ helpValue: '30s', description: 'wait until all partitions are MIRRORING, at most this long (default 30s)' }),
+    ...waitFlag('all partitions are MIRRORING'),
     ...dryRunFlag,
     ...connectionFlags,
     ...outputFlags,
@@ -52,7 +52,7 @@ export default class Add extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Add)
-    const wait = flags.wait === undefined ? undefined : parseDuration(flags.wait, '--wait')
+    const wait = optionalDuration(flags.wait, '--wait')
     const names = splitLists(flags.topic)
     const patterns = splitLists(flags.topics)
     if (names.length + patterns.length === 0) throw wrongUse('no topic is named', 'give --topic or --topics')

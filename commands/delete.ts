@@ -1,10 +1,9 @@
-import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../src/cli/base-command.js'
-import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
+import { commonFlags, confirmationWaitFlag, connectionFlags, dryRunFlag, mirrorFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
 import { succeeded } from '../src/cli/item-results.js'
 import { lossColumns, lossRows, removalJson } from '../src/cli/removal-views.js'
 import { canAsk } from '../src/cli/terminal.js'
-import { parseDuration } from '../src/mirror/durations.js'
+import { optionalDuration } from '../src/mirror/durations.js'
 
 export default class Delete extends BaseCommand {
   static override optionalValues = { wait: '30s' }
@@ -23,10 +22,7 @@ export default class Delete extends BaseCommand {
   ]
   static override flags = {
     ...mirrorFlag,
-    wait: Flags.string({
-      helpValue: '30s',
-      description: "wait this long for the runner's word before fencing (without the flag: its session timeout and 5s)",
-    }),
+    ...confirmationWaitFlag,
     ...yesFlag,
     ...dryRunFlag,
     ...connectionFlags,
@@ -37,7 +33,7 @@ export default class Delete extends BaseCommand {
   async run(): Promise<void> {
     const { flags } = await this.parse(Delete)
     const dryRun = flags['dry-run']
-    const confirmationTimeoutMs = flags.wait === undefined ? undefined : parseDuration(flags.wait, '--wait')
+    const confirmationTimeoutMs = optionalDuration(flags.wait, '--wait')
     const admin = await this.admin(flags)
     if (!dryRun && !flags.yes && canAsk(this.terminal)) {
       const plan = succeeded((await admin.deleteMirror(flags.mirror, { dryRun: true })).topics)

@@ -7,7 +7,7 @@ import { toJson } from '../src/cli/json.js'
 import { splitLists } from '../src/cli/lists.js'
 import { mirrorJson, problemLines, remarkColumns, remarkRows, syncColumns, syncRows } from '../src/cli/metadata-views.js'
 import { describeColumns, failedColumns, partitionJson, troubleLines } from '../src/cli/views.js'
-import { parseDuration } from '../src/mirror/durations.js'
+import { optionalDuration } from '../src/mirror/durations.js'
 import type { DescribeMirrorsOptions, DescribeMirrorsResult } from '../src/service/types.js'
 
 const CLEAR_SCREEN = '\x1b[H\x1b[J'
@@ -38,7 +38,7 @@ export default class Describe extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Describe)
-    const interval = flags.watch === undefined ? undefined : parseDuration(flags.watch, '--watch')
+    const interval = optionalDuration(flags.watch, '--watch')
     const mirrors = splitLists(flags.mirror)
     const topics = splitLists(flags.topic)
     const options = { topics: topics.length > 0 ? topics : undefined, failed: flags.failed, all: flags.all }

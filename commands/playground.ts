@@ -5,7 +5,7 @@ import { wrongUse } from '../src/cli/errors.js'
 import { commonFlags } from '../src/cli/flags.js'
 import { asTyped } from '../src/cli/program-name.js'
 import { describeColumns } from '../src/cli/views.js'
-import { parseDuration } from '../src/mirror/durations.js'
+import { optionalDuration } from '../src/mirror/durations.js'
 import type { PlaygroundIo } from '../src/playground/index.js'
 import type { DescribeMirrorsResult } from '../src/service/types.js'
 
@@ -36,7 +36,7 @@ export default class Playground extends BaseCommand {
     const { flags } = await this.parse(Playground)
     const sourceVersion = versionOf(flags['source-version'], '--source-version')
     const destinationVersion = versionOf(flags['destination-version'], '--destination-version')
-    const durationMs = flags.duration === undefined ? undefined : parseDuration(flags.duration, '--duration')
+    const durationMs = optionalDuration(flags.duration, '--duration')
     const { runPlayground } = await import('../src/playground/index.js')
     await runPlayground({ producer: flags.producer, sourceVersion, destinationVersion, durationMs }, this.world(flags))
   }

@@ -1,12 +1,12 @@
 import * as Flags from '@oclif/core/flags'
 import { type Admin, BaseCommand } from '../src/cli/base-command.js'
 import { ItemsFailedError, wrongUse } from '../src/cli/errors.js'
-import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
+import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, waitFlag, yesFlag } from '../src/cli/flags.js'
 import { resultJson, succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
 import { canAsk } from '../src/cli/terminal.js'
 import { bracketed, NEEDED, recoveryColumns } from '../src/cli/views.js'
-import { parseDuration } from '../src/mirror/durations.js'
+import { optionalDuration } from '../src/mirror/durations.js'
 import type { RecoveredPartition, RecoveredTopic, RecoverMirrorOptions, TopicResult } from '../src/service/types.js'
 
 export default class Recover extends BaseCommand {
@@ -40,7 +40,7 @@ export default class Recover extends BaseCommand {
       description: 'reseed: copy topics that hold something else than the source again from the start; wants --yes',
     }),
     'discard-diverged': Flags.boolean({ default: false, description: 'with reseed: do not keep what differs' }),
-    wait: Flags.string({ helpValue: '30s', description: 'wait until these partitions are MIRRORING, at most this long (default 30s)' }),
+    ...waitFlag('these partitions are MIRRORING'),
     ...yesFlag,
     ...dryRunFlag,
     ...connectionFlags,
@@ -51,7 +51,7 @@ export default class Recover extends BaseCommand {
   async run(): Promise<void> {
     const { flags } = await this.parse(Recover)
     const { mirror, 'dry-run': dryRun } = flags
-    const wait = flags.wait === undefined ? undefined : parseDuration(flags.wait, '--wait')
+    const wait = optionalDuration(flags.wait, '--wait')
     const topics = splitLists(flags.topic)
     const options: RecoverMirrorOptions = {
       topics: topics.length > 0 ? topics : undefined,

@@ -1,14 +1,23 @@
 import * as Flags from '@oclif/core/flags'
 import { type Admin, BaseCommand } from '../src/cli/base-command.js'
 import { wrongUse } from '../src/cli/errors.js'
-import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
+import {
+  commonFlags,
+  confirmationWaitFlag,
+  connectionFlags,
+  dryRunFlag,
+  mirrorFlag,
+  onlyTopicsFlag,
+  outputFlags,
+  yesFlag,
+} from '../src/cli/flags.js'
 import { succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
 import { drainLine, lossColumns, lossRows, removalJson } from '../src/cli/removal-views.js'
 import { StatusLine } from '../src/cli/status-line.js'
 import { canAsk } from '../src/cli/terminal.js'
 import { bracketed } from '../src/cli/views.js'
-import { parseDuration } from '../src/mirror/durations.js'
+import { optionalDuration } from '../src/mirror/durations.js'
 import type { RemoveTopicsFromMirrorOptions, RemoveTopicsFromMirrorResult } from '../src/service/types.js'
 
 export default class Remove extends BaseCommand {
@@ -38,10 +47,7 @@ export default class Remove extends BaseCommand {
       helpValue: '5m',
       description: 'first wait, at most this long (default 5m), until writers have stopped and everything they wrote is here',
     }),
-    wait: Flags.string({
-      helpValue: '30s',
-      description: "wait this long for the runner's word before fencing (without the flag: its session timeout and 5s)",
-    }),
+    ...confirmationWaitFlag,
     ...yesFlag,
     ...dryRunFlag,
     ...connectionFlags,
@@ -52,8 +58,8 @@ export default class Remove extends BaseCommand {
   async run(): Promise<void> {
     const { flags } = await this.parse(Remove)
     const { mirror } = flags
-    const confirmationTimeoutMs = flags.wait === undefined ? undefined : parseDuration(flags.wait, '--wait')
-    const drainMs = flags.drain === undefined ? undefined : parseDuration(flags.drain, '--drain')
+    const confirmationTimeoutMs = optionalDuration(flags.wait, '--wait')
+    const drainMs = optionalDuration(flags.drain, '--drain')
     const named = splitLists(flags.topic)
     const names = named.length > 0 ? named : undefined
     const dryRun = flags['dry-run']

@@ -1,10 +1,9 @@
-import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../src/cli/base-command.js'
-import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags } from '../src/cli/flags.js'
+import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, waitFlag } from '../src/cli/flags.js'
 import { resultJson, succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
 import { pauseSentence } from '../src/cli/pause-view.js'
-import { parseDuration } from '../src/mirror/durations.js'
+import { optionalDuration } from '../src/mirror/durations.js'
 
 export default class Resume extends BaseCommand {
   static override optionalValues = { wait: '30s' }
@@ -24,7 +23,7 @@ export default class Resume extends BaseCommand {
   static override flags = {
     ...mirrorFlag,
     ...onlyTopicsFlag(' (default all)'),
-    wait: Flags.string({ helpValue: '30s', description: 'wait until all partitions are MIRRORING, at most this long (default 30s)' }),
+    ...waitFlag('all partitions are MIRRORING'),
     ...dryRunFlag,
     ...connectionFlags,
     ...outputFlags,
@@ -34,7 +33,7 @@ export default class Resume extends BaseCommand {
   async run(): Promise<void> {
     const { flags } = await this.parse(Resume)
     const { mirror, 'dry-run': dryRun } = flags
-    const wait = flags.wait === undefined ? undefined : parseDuration(flags.wait, '--wait')
+    const wait = optionalDuration(flags.wait, '--wait')
     const names = splitLists(flags.topic)
     const admin = await this.admin(flags)
     const { topics, warnings } = await admin.resumeMirror(mirror, { topics: names.length > 0 ? names : undefined, dryRun })

@@ -1,14 +1,14 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../src/cli/base-command.js'
 import { ItemsFailedError, wrongUse } from '../src/cli/errors.js'
-import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
+import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, waitFlag, yesFlag } from '../src/cli/flags.js'
 import { resultJson, succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
 import { readPropertyFile } from '../src/cli/property-file.js'
 import { reversedColumns, reversedRows } from '../src/cli/reverse-views.js'
 import { canAsk } from '../src/cli/terminal.js'
 import { bracketed } from '../src/cli/views.js'
-import { parseDuration } from '../src/mirror/durations.js'
+import { optionalDuration } from '../src/mirror/durations.js'
 
 export default class Reverse extends BaseCommand {
   static override optionalValues = { wait: '30s' }
@@ -41,7 +41,7 @@ export default class Reverse extends BaseCommand {
     'on-divergence': Flags.option({ options: ['reseed'] as const })({
       description: 'reseed: copy topics from the start that went on here alone, and keep what only this cluster has; wants --yes',
     }),
-    wait: Flags.string({ helpValue: '30s', description: 'wait until all partitions are MIRRORING, at most this long (default 30s)' }),
+    ...waitFlag('all partitions are MIRRORING'),
     ...yesFlag,
     ...dryRunFlag,
     ...connectionFlags,
@@ -52,7 +52,7 @@ export default class Reverse extends BaseCommand {
   async run(): Promise<void> {
     const { flags } = await this.parse(Reverse)
     const { mirror, 'dry-run': dryRun } = flags
-    const wait = flags.wait === undefined ? undefined : parseDuration(flags.wait, '--wait')
+    const wait = optionalDuration(flags.wait, '--wait')
     const file = flags['remote-config']
     const remote = file === undefined ? new Map<string, string>() : await readPropertyFile(file, '--remote-config')
     if (flags['remote-bootstrap-server'] !== undefined) remote.set('bootstrap.servers', flags['remote-bootstrap-server'])

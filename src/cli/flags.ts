@@ -45,6 +45,19 @@ export const dryRunFlag = { 'dry-run': Flags.boolean({ default: false, descripti
 
 export const yesFlag = { yes: Flags.boolean({ default: false, char: 'y', description: 'answer the question before it is asked' }) }
 
+/** Its value may be left out: commands give `optionalValues` for that. */
+export const waitFlag = (condition: string) => ({
+  wait: Flags.string({ helpValue: '30s', description: `wait until ${condition}, at most this long (default 30s)` }),
+})
+
+/** Of what lets topics go. */
+export const confirmationWaitFlag = {
+  wait: Flags.string({
+    helpValue: '30s',
+    description: "wait this long for the runner's word before fencing (without the flag: its session timeout and 5s)",
+  }),
+}
+
 export const mirrorFlag = { mirror: Flags.string({ required: true, helpValue: 'NAME', description: 'name of the mirror' }) }
 
 /** Of a flag that takes several names, by commas or repetition. */
