@@ -1,29 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { MirrorAdmin } from '../../src/service/index.js'
-import { AclRounds, SecuredCluster, type User } from '../support/acl-rounds.js'
-import { KafkaWorker } from '../support/kafka-worker.js'
-import { javaClientProperties, startSecuredBroker } from '../support/secured-broker.js'
+import { type AclRounds, type SecuredCluster, startSecuredClusters, type User } from '../support/acl-rounds.js'
+import { javaClientProperties } from '../support/secured-broker.js'
 
 const admins: MirrorAdmin[] = []
-let worker: KafkaWorker
+let clusters: Awaited<ReturnType<typeof startSecuredClusters>>
 let source: SecuredCluster
 let destination: SecuredCluster
 let rounds: AclRounds
 
 beforeAll(async () => {
-  worker = await KafkaWorker.start()
-  const starting = [
-    startSecuredBroker({ version: '3.9.1', authorizer: true }),
-    startSecuredBroker({ version: '4.4.0', authorizer: true }),
-  ] as const
-  await Promise.allSettled(starting)
-  source = new SecuredCluster(await starting[0], worker)
-  destination = new SecuredCluster(await starting[1], worker)
-  rounds = new AclRounds(source.as(), destination.as())
+  clusters = await startSecuredClusters()
+  ;({ source, destination, rounds } = clusters)
 })
 afterAll(async () => {
   await Promise.all(admins.map((admin) => admin.close()))
-  await Promise.all([source?.close(), destination?.close(), worker?.close()])
+  await clusters?.close()
 })
 
 const propertiesOf = ({ broker }: SecuredCluster, user: User) => ({

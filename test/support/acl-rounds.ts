@@ -7,12 +7,28 @@ import { StateStore } from '../../src/service/state-store.js'
 import { ACLS_LOOP, releaseAcls } from '../../src/sync/acls/index.js'
 import type { SyncContext, SyncReport } from '../../src/sync/types.js'
 import { type Acl, KafkaAdmin } from './kafka-admin.js'
-import type { KafkaWorker } from './kafka-worker.js'
-import { javaClientProperties, type SecuredBroker, type USERS } from './secured-broker.js'
+import { KafkaWorker } from './kafka-worker.js'
+import { javaClientProperties, type SecuredBroker, startSecuredBroker, type USERS } from './secured-broker.js'
 import { eventually } from './wait.js'
 import { writeLog } from './write-log.js'
 
 export type User = keyof typeof USERS
+
+/** Both sides with an authorizer (3.9.1 and 4.4.0), and Kafka's own clients. The caller closes it. */
+export async function startSecuredClusters() {
+  const worker = await KafkaWorker.start()
+  const starting = [
+    startSecuredBroker({ version: '3.9.1', authorizer: true }),
+    startSecuredBroker({ version: '4.4.0', authorizer: true }),
+  ] as const
+  await Promise.allSettled(starting)
+  const source = new SecuredCluster(await starting[0], worker)
+  const destination = new SecuredCluster(await starting[1], worker)
+  const close = async () => {
+    await Promise.all([source.close(), destination.close(), worker.close()])
+  }
+  return { source, destination, rounds: new AclRounds(source.as(), destination.as()), close }
+}
 
 /** A cluster with an authorizer: what is done to it, and its rules as Kafka's own admin client lists them. */
 export class SecuredCluster {
