@@ -21,6 +21,9 @@ export interface SpecStore {
   update<T>(decide: (state: MirrorState) => Decision<T>): Promise<T>
 }
 
+/** The state as it is now, not as a reader that follows it knows it: the last word of operators. Throws MirrorError. */
+export const latestState = (store: SpecStore): Promise<MirrorState> => store.update((state) => ({ records: [], result: state }))
+
 /** Throws what an unreadable record means for whoever is about to decide by the state: STATE_UNREADABLE. */
 export function readable(state: MirrorState, topic: string): MirrorState {
   const [problem] = state.problems

@@ -5,7 +5,7 @@ import { mirrorConfigOf } from '../mirror/config.js'
 import { failure } from '../mirror/errors.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
 import { releaseSettings } from '../mirror/held.js'
-import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
+import { erase, latestState, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult } from '../mirror/state.js'
 import { releaseAclsOf } from '../sync/acls/index.js'
 import { pinnedTopics, syncGroups, unchangedTopics } from '../sync/groups/index.js'
@@ -95,7 +95,7 @@ async function releaseRights(
     const told = await releaseAclsOf({ destination, store, mirror: name, topics, now: context.now })
     warnings.push(...told)
     // A topic that is still guarded is not writable, whatever else was done for it.
-    const acls = told.length === 0 ? NONE : await store.update((state) => ({ records: [], result: mustExist(state, name).acls }))
+    const acls = told.length === 0 ? NONE : mustExist(await latestState(store), name).acls
     for (const topic of topics) if (acls.get(formatBinding(guardOf(topic)))?.what === 'guard') failures.set(topic, stillReadOnly(topic))
   } catch (error) {
     for (const topic of topics) failures.set(topic, error as Error)

@@ -1,11 +1,10 @@
 import type { Cluster } from '../../client/cluster.js'
 import { coversTopic, describeBinding } from '../../mirror/acl-bindings.js'
 import type { MirrorState } from '../../mirror/fold.js'
-import type { SpecStore } from '../../mirror/spec-store.js'
+import { latestState, type SpecStore } from '../../mirror/spec-store.js'
 import { applySteps } from './apply.js'
 import { awaitSteps, lookAtAcls } from './look.js'
 import { concernsAcls, planRelease, type ReleaseView } from './release-plan.js'
-import { latestState } from './round.js'
 import { type AclStep, keysOf } from './step.js'
 
 export interface ReleaseAclsOptions {

@@ -2,15 +2,12 @@ import type { AclBinding } from '../../client/admin-acls.js'
 import { describeBinding, formatBinding } from '../../mirror/acl-bindings.js'
 import { isMissingRight } from '../../mirror/failures.js'
 import type { MirrorState } from '../../mirror/fold.js'
-import type { Mirror, SpecStore } from '../../mirror/spec-store.js'
+import type { Mirror } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import type { SyncContext, SyncReport } from '../types.js'
 import { applySteps } from './apply.js'
 import { awaitSteps } from './look.js'
 import { type AclStep, followers, followsSource, isLive, isShared, keysOf } from './step.js'
-
-/** The state as it is now, not as it was last read. */
-export const latestState = (store: SpecStore): Promise<MirrorState> => store.update((state) => ({ records: [], result: state }))
 
 export const MISSING_ALTER = 'a right is missing: ALTER on the cluster of the destination'
 

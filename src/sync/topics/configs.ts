@@ -6,7 +6,7 @@ import { isThere } from '../../client/metadata.js'
 import { DESTINATION, type Place, sourceOf, toMirrorError } from '../../mirror/failures.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
 import { releaseSettings, type TopicConfigs } from '../../mirror/held.js'
-import { put } from '../../mirror/spec-store.js'
+import { latestState, put } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import { idsDiffer } from '../../protocol/uuid.js'
 import type { SyncContext, SyncLoop } from '../types.js'
@@ -116,7 +116,7 @@ async function applyOne(context: SyncContext, { topic, spec, sides }: Compared):
  */
 async function takenBack({ mirror, store, destination, now }: SyncContext, topic: string, spec: ActiveTopic): Promise<boolean> {
   for (const until = now() + REMOVED_WITHIN_MS; ; await sleep(REMOVED_LOOK_MS)) {
-    const latest = await store.update((state) => ({ records: [], result: state.mirror(mirror)?.topics.get(topic) }))
+    const latest = (await latestState(store)).mirror(mirror)?.topics.get(topic)
     const same = latest?.addedAt === spec.addedAt
     if (isCaredFor(latest)) return !same
     if (same && latest.desired !== 'STOPPED') {

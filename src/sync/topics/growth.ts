@@ -2,7 +2,7 @@ import { createPartitions, unwrap } from '../../client/admin.js'
 import { inPool } from '../../client/many.js'
 import { about, DESTINATION, toMirrorError } from '../../mirror/failures.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
-import { put } from '../../mirror/spec-store.js'
+import { latestState, put } from '../../mirror/spec-store.js'
 import type { SyncProblem, TopicSpec } from '../../mirror/state.js'
 import type { SyncContext, SyncLoop } from '../types.js'
 import { caredFor, destinationIdsOf, isCaredFor } from './active-topics.js'
@@ -51,7 +51,7 @@ async function grow(context: SyncContext, topic: string, spec: ActiveTopic, { to
   const isAsItWas = (now: TopicSpec | undefined): now is ActiveTopic =>
     isCaredFor(now) && now.addedAt === spec.addedAt && now.partitions === spec.partitions
   // The round may be old by now, and partitions of a topic that was removed meanwhile can't be taken away again.
-  const latest = await store.update((state) => ({ records: [], result: state.mirror(mirror)?.topics.get(topic) }))
+  const latest = (await latestState(store)).mirror(mirror)?.topics.get(topic)
   if (!isAsItWas(latest)) return false
   const producers = await about(DESTINATION, `topic ${topic} could not grow to ${to} partitions on the destination`, async () => {
     if (create) unwrap((await createPartitions(destination, new Map([[topic, to]]))).get(topic)!)
