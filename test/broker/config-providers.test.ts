@@ -2,11 +2,10 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type TestBroker, type TestBrokers, useBroker } from '../support/brokers.js'
-import { KafkaAdmin } from '../support/kafka-admin.js'
 import { readLog, writeLog } from '../support/kafka-log.js'
-import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
-import { type SecuredBroker, startSecuredBroker, USERS } from '../support/secured-broker.js'
+import { useMirroring } from '../support/mirroring.js'
+import { USERS } from '../support/secured-broker.js'
+import { useSecuredSource } from '../support/secured-source.js'
 import { eventually } from '../support/wait.js'
 
 const MECHANISM = 'SCRAM-SHA-256'
@@ -25,18 +24,8 @@ function writePassword(path: string, password: string): void {
   renameSync(`${path}.new`, path)
 }
 
-const destination = useBroker({ properties: DESTINATION_PROPERTIES })
-let secured: SecuredBroker
-let source: TestBroker
-const brokers: TestBrokers = {
-  get source() {
-    return source
-  },
-  destination,
-  get worker() {
-    return destination.worker
-  },
-}
+const brokers = useSecuredSource()
+const { destination } = brokers
 
 beforeAll(async () => {
   // A command resolves with the rights of whoever types it: this process.
@@ -45,19 +34,14 @@ beforeAll(async () => {
   writePassword(join(allowed, 'source.properties'), USERS.bob)
   writePassword(join(outside, 'source.properties'), USERS.bob)
   symlinkSync(join(outside, 'source.properties'), join(allowed, 'link.properties'))
-  // Sessions end soon, so that a password that no longer holds is found out.
-  secured = await startSecuredBroker({ version: '3.9.1', reauthenticateMs: 2_000 })
-  const bootstrap = secured.bootstrap('PLAINTEXT')
-  source = { broker: secured.broker, bootstrap, admin: new KafkaAdmin(destination.worker, { bootstrap }) }
 })
 afterAll(async () => {
   vi.unstubAllEnvs()
   rmSync(folder, { recursive: true, force: true })
-  await secured?.close()
 })
 
 const login = { 'security.protocol': 'SASL_PLAINTEXT', 'sasl.mechanism': MECHANISM }
-const sourceBootstrap = () => secured.bootstrap('SASL_PLAINTEXT')
+const sourceBootstrap = () => brokers.secured.bootstrap('SASL_PLAINTEXT')
 const good = useMirroring(brokers, {
   mirror: 'good',
   sourceBootstrap,
@@ -69,7 +53,7 @@ const stray = useMirroring(brokers, {
   config: { ...login, 'sasl.jaas.config': loginWith(`\${file:${outside}/source.properties:password}`) },
 })
 
-const write = (topic: string) => writeLog(destination.worker, source, { topic, records: 100, partitions: 1 })
+const write = (topic: string) => writeLog(brokers.worker, brokers.source, { topic, records: 100, partitions: 1 })
 const errorOf = async (mirror: string) => {
   const { partitions } = await good.admin.describeMirrors([mirror])
   return partitions[0]?.error
@@ -77,7 +61,7 @@ const errorOf = async (mirror: string) => {
 
 test('a runner resolves what it is allowed to, tells what it is not, and goes on with the other mirrors', async () => {
   for (const topic of ['kept', 'strayed']) {
-    await source.admin.createTopic(topic, { partitions: 1 })
+    await brokers.source.admin.createTopic(topic, { partitions: 1 })
     await write(topic)
   }
   await good.create()
@@ -103,7 +87,7 @@ test('a link that leads out of an allowed folder is refused too, and an allowed 
 })
 
 test('a changed file is used for the next connection, without an alter or a restart', async () => {
-  await source.admin.setScram('bob', MECHANISM, NEW_PASSWORD)
+  await brokers.source.admin.setScram('bob', MECHANISM, NEW_PASSWORD)
   await eventually(async () => /authentication|credentials|password/i.test((await good.status('kept'))?.error?.message ?? ''), {
     what: 'The end of the old password',
   })
@@ -115,7 +99,7 @@ test('a changed file is used for the next connection, without an alter or a rest
 })
 
 test('what was resolved is nowhere: not in the state, not in the log of the runner', async () => {
-  const partitions = await readLog(destination.worker, destination, { topic: '__kafka_mirrors', isolation: 'read_uncommitted' })
+  const partitions = await readLog(brokers.worker, destination, { topic: '__kafka_mirrors', isolation: 'read_uncommitted' })
   const text = (hex: string) => Buffer.from(hex.replace(/^x/, ''), 'hex').toString()
   const state = partitions.flatMap(({ records }) => records.map(({ key, value }) => `${text(key)} ${text(value)}`))
   expect(state.filter((line) => line.includes(PASSWORD_FILE)).length).toBeGreaterThan(0)
