@@ -4,7 +4,13 @@ import { LongestFirst } from './support/sequencer.js'
 const common = { disableConsoleIntercept: true, root: new URL('..', import.meta.url).pathname }
 
 // Tests on brokers mostly wait: two files at a time keep two cores busy.
-const onBrokers = { testTimeout: 400_000, hookTimeout: 400_000, pool: 'forks' as const, maxWorkers: 2 }
+const onBrokers = {
+  testTimeout: 400_000,
+  hookTimeout: 400_000,
+  pool: 'forks' as const,
+  maxWorkers: 2,
+  expect: { poll: { timeout: 60_000 } },
+}
 
 export default defineConfig({
   test: {

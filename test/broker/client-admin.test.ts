@@ -79,12 +79,12 @@ describe.each(['4.4.0', '3.9.1'])('Kafka %s', (version) => {
       { resource: { type: 'topic', name: 'nope' }, set: new Map([['cleanup.policy', 'compact']]) },
     ])
     expect(errorsIn(changed)).toEqual(['ok', 'UNKNOWN_TOPIC_OR_PARTITION'])
-    expect(await overrides()).toEqual({ 'retention.ms': '1000', 'cleanup.policy': 'compact' })
+    await expect.poll(overrides).toEqual({ 'retention.ms': '1000', 'cleanup.policy': 'compact' })
     expect(errorsIn(await incrementalAlterConfigs(cluster, [{ resource, set: new Map([['cleanup.policy', 'bad']]) }]))).toEqual([
       'INVALID_CONFIG',
     ])
     await incrementalAlterConfigs(cluster, [{ resource, unset: ['retention.ms'] }])
-    expect(await overrides()).toEqual({ 'cleanup.policy': 'compact' })
+    await expect.poll(overrides).toEqual({ 'cleanup.policy': 'compact' })
     const [ofBroker, ofTopic] = await describeConfigs(cluster, [{ type: 'broker', name: '1' }, resource])
     expect(unwrap(ofBroker!).find(({ name }) => name === 'node.id')).toMatchObject({ value: '1', source: 'static', readOnly: true })
     expect(unwrap(ofTopic!).length).toBeGreaterThan(20)

@@ -53,7 +53,7 @@ test('a removed topic is writable and no longer copied, and the others go on', a
   await writer.stop()
   await neighbourGoesOn()
   expect(await logEnds('left')).toEqual(promoted.map((end) => end! + 1n))
-  expect(await destination.admin.topicConfigs('left')).not.toHaveProperty('retention.ms')
+  await expect.poll(() => destination.admin.topicConfigs('left')).not.toHaveProperty('retention.ms')
   const [ours, theirs] = await Promise.all([readLog(worker, source, { topic: 'left' }), readLog(worker, destination, { topic: 'left' })])
   for (const { partition, records } of theirs) {
     const copied = records.filter(({ offset }) => offset < promoted[partition]!)
@@ -110,7 +110,7 @@ test('a destination topic that is deleted and made again empty is copied again',
   await destination.admin.createTopic('rebuilt', { partitions: 2 })
   await mirroring.caughtUp('rebuilt')
   expect(await mirroring.differences('rebuilt')).toEqual([])
-  expect(await destination.admin.topicConfigs('rebuilt')).toMatchObject({ 'retention.ms': '-1' })
+  await expect.poll(() => destination.admin.topicConfigs('rebuilt')).toMatchObject({ 'retention.ms': '-1' })
   await neighbourGoesOn()
 })
 

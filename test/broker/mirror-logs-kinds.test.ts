@@ -160,10 +160,10 @@ test('records without keys from before a topic was compacted are copied, and its
   await mirroring.add('became')
   await writeLog(worker, source, { topic: 'became', partitions: 2, records: 500, style: 'keyed' })
   await same('became')
-  expect(await destination.admin.topicConfigs('became')).toMatchObject({ 'cleanup.policy': 'delete' })
+  await expect.poll(() => destination.admin.topicConfigs('became')).toMatchObject({ 'cleanup.policy': 'delete' })
   const { topics } = await mirroring.admin.removeTopicsFromMirror(mirroring.mirror, ['became'])
   expect(topics).toMatchObject([{ ok: true }])
-  expect(await destination.admin.topicConfigs('became')).toMatchObject({ 'cleanup.policy': 'compact' })
+  await expect.poll(() => destination.admin.topicConfigs('became')).toMatchObject({ 'cleanup.policy': 'compact' })
 })
 
 test('the size limit follows the source’s; where it is lower, batches are split, and a record above it fails alone', async () => {
@@ -182,7 +182,7 @@ test('the size limit follows the source’s; where it is lower, batches are spli
   await write(1)
   await mirroring.add('large')
   await same('large')
-  expect(await destination.admin.topicConfigs('large')).toMatchObject({ 'max.message.bytes': '6000000' })
+  await expect.poll(() => destination.admin.topicConfigs('large')).toMatchObject({ 'max.message.bytes': '6000000' })
   expect(await largest(0n)).toBeGreaterThan(2_000_000)
   await destination.admin.alterTopicConfigs('large', { 'max.message.bytes': String(LIMIT) })
   const { endOffset } = (await source.admin.offsets('large'))[0]!

@@ -56,11 +56,13 @@ test('a foreign write: the tail is kept as it was, and the topic copied again', 
   const after = (await mirroring.state()).mirror('m')!.topics.get('foreign')!
   expect(after.addedAt).toBeGreaterThan(before.mirror('m')!.topics.get('foreign')!.addedAt)
   expect(after.held).toMatchObject({ 'retention.ms': '86400000' })
-  expect(await destination.admin.topicConfigs('foreign')).toMatchObject({
-    'retention.ms': '-1',
-    'min.insync.replicas': '1',
-    'segment.bytes': '1048576',
-  })
+  await expect
+    .poll(() => destination.admin.topicConfigs('foreign'))
+    .toMatchObject({
+      'retention.ms': '-1',
+      'min.insync.replicas': '1',
+      'segment.bytes': '1048576',
+    })
   await writeLog(worker, source, { topic: 'foreign', records: 100, partitions: 2 })
   await mirroring.caughtUp('foreign')
 })

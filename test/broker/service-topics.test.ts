@@ -67,16 +67,18 @@ describe('addTopicsToMirror', () => {
         fastForward: undefined,
       },
     ])
-    expect(await kafka.destination.admin.topicConfigs('held')).toMatchObject({
-      'retention.ms': '-1',
-      'retention.bytes': '-1',
-      'cleanup.policy': 'delete',
-      'compression.type': 'producer',
-      'message.timestamp.type': 'CreateTime',
-      'message.timestamp.after.max.ms': '9223372036854775807',
-      'segment.bytes': '1048576',
-      'max.message.bytes': '2000000',
-    })
+    await expect
+      .poll(() => kafka.destination.admin.topicConfigs('held'))
+      .toMatchObject({
+        'retention.ms': '-1',
+        'retention.bytes': '-1',
+        'cleanup.policy': 'delete',
+        'compression.type': 'producer',
+        'message.timestamp.type': 'CreateTime',
+        'message.timestamp.after.max.ms': '9223372036854775807',
+        'segment.bytes': '1048576',
+        'max.message.bytes': '2000000',
+      })
     expect(await kafka.destination.admin.offsets('held')).toHaveLength(3)
     const { partitions, warnings } = await admin.describeMirrors(['m'], { topics: ['held'] })
     expect(partitions.map(({ partition, state, lag }) => [partition, state, lag])).toEqual([0, 1, 2].map((p) => [p, 'LOG_ALIGNMENT', 0n]))
@@ -140,7 +142,9 @@ describe('addTopicsToMirror', () => {
     await kafka.destination.admin.createTopic('empty', { partitions: 2, configs: { 'retention.ms': '77000', 'segment.bytes': '1048576' } })
     expect((await admin.addTopicsToMirror({ empty: 'm' })).topics).toMatchObject([{ ok: true, how: 'taken-over', partitions: 3 }])
     expect(await kafka.destination.admin.offsets('empty')).toHaveLength(3)
-    expect(await kafka.destination.admin.topicConfigs('empty')).toMatchObject({ 'retention.ms': '-1', 'segment.bytes': '1048576' })
+    await expect
+      .poll(() => kafka.destination.admin.topicConfigs('empty'))
+      .toMatchObject({ 'retention.ms': '-1', 'segment.bytes': '1048576' })
     await admin.removeTopicsFromMirror('m', ['empty'])
     const configs = await kafka.destination.admin.topicConfigs('empty')
     expect(configs).toMatchObject({ 'retention.ms': '77000', 'segment.bytes': '1048576' })
@@ -169,7 +173,7 @@ describe('addTopicsToMirror', () => {
     expect(other.code).toBe('TOPIC_HAS_OTHER_DATA')
     expect(other.message).toContain('offset 9')
     expect((await errorOf(admin.addTopicsToMirror({ ahead: 'm' }))).message).toContain('ends at offset 6 there, at 5 on the source')
-    expect(await kafka.destination.admin.topicConfigs('other')).toEqual({})
+    await expect.poll(() => kafka.destination.admin.topicConfigs('other')).toEqual({})
   })
 
   it('says how long a fast-forward will take', async () => {
@@ -220,7 +224,7 @@ describe('removeTopicsFromMirror without a runner', () => {
       { topic: 'absent', ok: false, error: { code: 'TOPIC_NOT_MIRRORED', message: 'mirror m has no topic absent' } },
       { topic: 'let-go', ok: true, how: 'confirmed' },
     ])
-    expect(await kafka.destination.admin.topicConfigs('let-go')).toMatchObject({ 'retention.ms': '123456789' })
+    await expect.poll(() => kafka.destination.admin.topicConfigs('let-go')).toMatchObject({ 'retention.ms': '123456789' })
     expect((await admin.removeTopicsFromMirror('m', ['let-go'])).topics).toMatchObject([{ ok: true, how: 'unchanged' }])
     await expect(admin.describeMirrors(['m'], { topics: ['let-go'] })).rejects.toMatchObject({ code: 'TOPIC_NOT_MIRRORED' })
     expect((await admin.describeMirrors(['m'], { topics: ['let-go'], all: true })).partitions).toMatchObject([

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -27,16 +28,10 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
-import org.apache.kafka.common.acl.AccessControlEntry;
-import org.apache.kafka.common.acl.AclBinding;
-import org.apache.kafka.common.acl.AclOperation;
-import org.apache.kafka.common.acl.AclPermissionType;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.ElectionNotNeededException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
-import org.apache.kafka.common.resource.PatternType;
-import org.apache.kafka.common.resource.ResourcePattern;
-import org.apache.kafka.common.resource.ResourceType;
 
 /** What tests do to topics, groups and rights with Kafka's admin client. */
 final class Topics {
@@ -60,8 +55,18 @@ final class Topics {
         return result;
     }
 
+    /** Also when the broker that is asked has not heard of the topic yet. */
     private static TopicDescription describe(Admin admin, String topic) throws Exception {
-        return admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic);
+        return Shown.await("topic " + topic, () -> find(admin, topic));
+    }
+
+    private static Optional<TopicDescription> find(Admin admin, String topic) throws Exception {
+        try {
+            return Optional.of(admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic));
+        } catch (ExecutionException error) {
+            if (!(error.getCause() instanceof UnknownTopicOrPartitionException)) throw error;
+            return Optional.empty();
+        }
     }
 
     private static List<TopicPartition> partitions(Admin admin, String topic) throws Exception {
@@ -77,22 +82,23 @@ final class Topics {
                     ? new NewTopic(topic(request), assignments(request.get("assignments")))
                     : new NewTopic(topic(request), request.path("partitions").asInt(1), (short) request.path("replicationFactor").asInt(1));
             admin.createTopics(List.of(topic.configs(map(request.path("configs"))))).all().get();
-            awaitTopic(admin, topic(request));
+            awaitTopic(admin, topic(request), 1);
             return Map.of();
         });
     }
 
-    /** The controller has made it; brokers learn of it a moment later. */
-    private static void awaitTopic(Admin admin, String topic) throws Exception {
-        for (int look = 0; ; look++) {
-            try {
-                if (describe(admin, topic).partitions().stream().allMatch(partition -> partition.leader() != null)) return;
-            } catch (ExecutionException error) {
-                if (!(error.getCause() instanceof UnknownTopicOrPartitionException)) throw error;
-            }
-            if (look == 200) throw new IllegalStateException("No broker knows topic " + topic);
-            Thread.sleep(20);
-        }
+    /**
+     * Until its leaders have its logs: of the batches an idempotent producer has under way, a broker that has just been told may
+     * refuse the first and then take the second, after which the first is out of sequence for ever.
+     */
+    private static void awaitTopic(Admin admin, String topic, int partitions) throws Exception {
+        Shown.awaitThat("topic " + topic, () -> {
+            List<TopicPartitionInfo> shown = describe(admin, topic).partitions();
+            return shown.size() >= partitions && shown.stream().allMatch(partition -> partition.leader() != null);
+        });
+        Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
+        partitions(admin, topic).forEach(partition -> ends.put(partition, OffsetSpec.latest()));
+        admin.listOffsets(ends).all().get();
     }
 
     private static Map<Integer, List<Integer>> assignments(JsonNode list) {
@@ -152,14 +158,20 @@ final class Topics {
 
     static Object delete(JsonNode request, Worker.Answer answer) throws Exception {
         return with(request, admin -> {
+            Uuid deleted = describe(admin, topic(request)).topicId();
             admin.deleteTopics(List.of(topic(request))).all().get();
+            // What is written before it is gone may go to the old log under a new topic's name, and be deleted with it.
+            Shown.awaitThat("the end of topic " + topic(request),
+                    () -> find(admin, topic(request)).map(found -> !found.topicId().equals(deleted)).orElse(true));
             return Map.of();
         });
     }
 
     static Object addPartitions(JsonNode request, Worker.Answer answer) throws Exception {
         return with(request, admin -> {
-            admin.createPartitions(Map.of(topic(request), NewPartitions.increaseTo(request.get("partitions").asInt()))).all().get();
+            int wanted = request.get("partitions").asInt();
+            admin.createPartitions(Map.of(topic(request), NewPartitions.increaseTo(wanted))).all().get();
+            awaitTopic(admin, topic(request), wanted);
             return Map.of();
         });
     }
@@ -176,23 +188,30 @@ final class Topics {
 
     /** The settings made on the topic itself. */
     static Object configs(JsonNode request, Worker.Answer answer) throws Exception {
-        return with(request, admin -> {
-            ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic(request));
-            Map<String, String> result = new TreeMap<>();
-            for (ConfigEntry entry : admin.describeConfigs(List.of(resource)).all().get().get(resource).entries()) {
-                if (entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG) result.put(entry.name(), entry.value());
-            }
-            return result;
-        });
+        return with(request, admin -> overrides(admin, topic(request)));
+    }
+
+    private static Map<String, String> overrides(Admin admin, String topic) throws Exception {
+        ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+        Map<String, String> result = new TreeMap<>();
+        for (ConfigEntry entry : admin.describeConfigs(List.of(resource)).all().get().get(resource).entries()) {
+            if (entry.source() == ConfigEntry.ConfigSource.DYNAMIC_TOPIC_CONFIG) result.put(entry.name(), entry.value());
+        }
+        return result;
     }
 
     /** Request: configs; null deletes the override. */
     static Object alterConfigs(JsonNode request, Worker.Answer answer) throws Exception {
         return with(request, admin -> {
             List<AlterConfigOp> operations = new ArrayList<>();
-            map(request.get("configs")).forEach((key, value) -> operations.add(new AlterConfigOp(
+            Map<String, String> wanted = map(request.get("configs"));
+            wanted.forEach((key, value) -> operations.add(new AlterConfigOp(
                     new ConfigEntry(key, value), value == null ? AlterConfigOp.OpType.DELETE : AlterConfigOp.OpType.SET)));
             admin.incrementalAlterConfigs(Map.of(new ConfigResource(ConfigResource.Type.TOPIC, topic(request)), operations)).all().get();
+            Shown.awaitThat(wanted + " of topic " + topic(request), () -> {
+                Map<String, String> shown = overrides(admin, topic(request));
+                return wanted.entrySet().stream().allMatch(entry -> Objects.equals(shown.get(entry.getKey()), entry.getValue()));
+            });
             return Map.of();
         });
     }
@@ -247,22 +266,6 @@ final class Topics {
             admin.listConsumerGroupOffsets(request.get("group").asText()).partitionsToOffsetAndMetadata().get()
                     .forEach((partition, offset) -> result.put(partition.toString(), String.valueOf(offset.offset())));
             return result;
-        });
-    }
-
-    /** Request: resourceType, resource, patternType, operation, principal, host (* unless told), permission (ALLOW unless told). */
-    static Object addAcl(JsonNode request, Worker.Answer answer) throws Exception {
-        return with(request, admin -> {
-            ResourcePattern pattern = new ResourcePattern(
-                    ResourceType.fromString(request.get("resourceType").asText()),
-                    request.get("resource").asText(),
-                    PatternType.fromString(request.path("patternType").asText("LITERAL")));
-            AccessControlEntry entry = new AccessControlEntry(
-                    request.get("principal").asText(), request.path("host").asText("*"),
-                    AclOperation.fromString(request.get("operation").asText()),
-                    AclPermissionType.fromString(request.path("permission").asText("ALLOW")));
-            admin.createAcls(List.of(new AclBinding(pattern, entry))).all().get();
-            return Map.of();
         });
     }
 

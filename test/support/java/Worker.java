@@ -79,7 +79,7 @@ public final class Worker {
         COMMANDS.put("topics", Topics::list);
         COMMANDS.put("commit", Topics::commit);
         COMMANDS.put("committed", Topics::committed);
-        COMMANDS.put("addAcl", Topics::addAcl);
+        COMMANDS.put("addAcl", Acls::add);
         COMMANDS.put("removeAcl", Acls::remove);
         COMMANDS.put("acls", Acls::list);
         COMMANDS.put("setScram", Topics::setScram);
