@@ -92,6 +92,12 @@ describe.each(['4.4.0', '3.9.1'])('Kafka %s', (version) => {
 
   test('partitions: bounds, producers, epochs, deletion, in the order of the questions', async () => {
     await createTopics(cluster, [{ name: 'partitions', partitions: 2 }])
+    const ends = () =>
+      listOffsets(
+        cluster,
+        [0, 1].map((partition) => ({ topic: 'partitions', partition, at: 'latest' })),
+      )
+    await expect.poll(async () => errorsIn(await ends())).toEqual(['ok', 'ok'])
     const producer = await initProducerId(cluster)
     await writeTxnMarkers(cluster, { ...producer, topic: 'partitions', partition: 1, coordinatorEpoch: 5, count: 7 })
     const stale = writeTxnMarkers(cluster, { ...producer, topic: 'partitions', partition: 1, coordinatorEpoch: 4, count: 1 })
