@@ -65,6 +65,12 @@ export interface ReplacedTopic {
   readonly differsFrom: readonly bigint[]
 }
 
+/** What a partition of the destination held already when its topic was added. */
+export interface FoundLog {
+  readonly logStartOffset: bigint
+  readonly logEndOffset: bigint
+}
+
 export interface TopicSpec {
   readonly desired: DesiredState
   /** Topic ids as hex text with hyphens; all zeros where a cluster has none. */
@@ -77,6 +83,11 @@ export interface TopicSpec {
   readonly held: Readonly<Record<string, string | null>>
   /** The source's own settings that the destination has, in force or held; undefined before they were first compared. */
   readonly taken?: Readonly<Record<string, string>> | undefined
+  /**
+   * By partition; undefined where the mirror began with nothing, as later partitions do. What lies there is what the source has, but
+   * not this mirror's copy: it may be transactions' and begin elsewhere.
+   */
+  readonly found?: readonly FoundLog[] | undefined
   readonly addedAt: number
   readonly reseed?: Reseed | undefined
 }
@@ -237,6 +248,7 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
     producers: arrayOf(json.producers, 'producers', producerOf),
     held: mapValuesOf(json.held, 'held', (item, field) => (item === null ? null : textOf(item, field))),
     taken: optionally(json.taken, 'taken', (item, field) => mapValuesOf(item, field, textOf)),
+    found: optionally(json.found, 'found', (item, field) => arrayOf(item, field, foundLogOf)),
     addedAt: numberOf(json.addedAt, 'addedAt'),
     reseed: optionally(json.reseed, 'reseed', reseedOf),
   }),
@@ -330,6 +342,14 @@ export const syncLoopOf = (name: string): SyncLoopName | undefined => SYNC_LOOPS
 function producerOf(item: unknown, field: string): PartitionProducer {
   const producer = objectOf(item, field)
   return { id: int64Of(producer.id, `${field}.id`), epoch: numberOf(producer.epoch, `${field}.epoch`) }
+}
+
+function foundLogOf(item: unknown, field: string): FoundLog {
+  const log = objectOf(item, field)
+  return {
+    logStartOffset: int64Of(log.logStartOffset, `${field}.logStartOffset`),
+    logEndOffset: int64Of(log.logEndOffset, `${field}.logEndOffset`),
+  }
 }
 
 function reseedOf(item: unknown, field: string): Reseed {
