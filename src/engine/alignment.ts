@@ -20,6 +20,8 @@ export interface AlignmentFacts extends LogPositions {
   readonly partition: number
   /** True once this mirror has appended to the destination's partition. */
   readonly everMirrored: boolean
+  /** Log end the destination had when the topic was added, as far as nothing but appends has moved it since. */
+  readonly foundEnd: bigint | undefined
   /** Target of a fast-forward that was begun, from the status. */
   readonly fastForwardTarget: bigint | undefined
   readonly onGap: MirrorConfig['onGap']
@@ -102,6 +104,15 @@ export const ALIGNMENT: readonly Row[] = [
     }),
   },
   { name: 'retention overtook the mirror', when: isGap, decide: (f) => ({ kind: 'failed', reason: gapReason(f) }) },
+  {
+    name: 'written to since it was added',
+    // Comparing may not tell: of a compacted topic the source may not have anything there any more.
+    when: (f) => !f.everMirrored && f.foundEnd !== undefined && f.destination.logEndOffset > f.foundEnd,
+    decide: (f) => ({
+      kind: 'failed',
+      reason: `${where(f)} ends at offset ${f.destination.logEndOffset} on the destination but ended at ${f.foundEnd} when it was added: something else wrote to it. ${seeWhatDiffers(f)}`,
+    }),
+  },
   {
     name: 'data from before this mirror',
     when: (f) => !f.everMirrored && !isEmpty(f) && f.fastForwardTarget === undefined,

@@ -49,6 +49,7 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
       topic,
       partition,
       everMirrored: status.sourceLeaderEpochs.length > 0,
+      foundEnd: status.fastForward === undefined ? context.spec().found?.[partition]?.logEndOffset : undefined,
       fastForwardTarget: status.fastForward?.done === false ? status.fastForward.target : undefined,
       onGap: context.config().onGap,
       recordGap: context.recordGap(),

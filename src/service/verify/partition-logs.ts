@@ -20,7 +20,7 @@ export interface PartitionIdentity {
   readonly partition: number
   readonly topicIds: Readonly<Record<Side, string>>
   /** The mirror began to append here: what the destination has below is others', who may have had transactions of their own. */
-  readonly ownFrom?: bigint | undefined
+  readonly ownFrom: bigint
 }
 
 export const SIDES: readonly Side[] = ['source', 'destination']

@@ -98,7 +98,7 @@ export class PartitionVerifier {
       destination: new LogView({
         ...logs.viewOf('destination', stretch),
         transactional: ({ header }) => {
-          if (header.baseOffset < (this.job.ownFrom ?? 0n)) return
+          if (header.baseOffset < this.job.ownFrom) return
           this.book.add(
             'transactional',
             header.baseOffset,

@@ -6,7 +6,7 @@ import { parsePattern } from '../../mirror/filters.js'
 import { isActive } from '../../mirror/fold.js'
 import { policiesIn } from '../../mirror/held.js'
 import type { Mirror } from '../../mirror/spec-store.js'
-import type { PartitionStatus, TopicSpec } from '../../mirror/state.js'
+import type { FoundLog, PartitionStatus, TopicSpec } from '../../mirror/state.js'
 import { Errors, kafkaError } from '../../protocol/errors.js'
 import { NO_UUID } from '../../protocol/schema.js'
 import { uuidToBase64 } from '../../protocol/uuid.js'
@@ -33,6 +33,8 @@ export interface TopicPair {
   /** Partition → where the mirror left a removed topic. */
   readonly removedAt: ReadonlyMap<number, bigint>
   readonly statuses: ReadonlyMap<number, PartitionStatus>
+  /** By partition: what was there before the mirror's own copy; none where that is all there ever was. */
+  readonly found: readonly FoundLog[]
   /** Partitions of the source that the mirror does not have yet. */
   readonly notMirrored: number
 }
@@ -131,6 +133,7 @@ function pairOf(mirror: Mirror, topic: string, spec: TopicSpec, source: Found, d
     removed,
     removedAt: new Map(result?.partitions.map(({ partition, logEndOffset }) => [partition, logEndOffset])),
     statuses: new Map(statuses),
+    found: spec.found ?? [],
     notMirrored: removed ? 0 : Math.max(0, source.metadata.partitions.length - spec.partitions),
   }
 }

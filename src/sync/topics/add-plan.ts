@@ -39,6 +39,8 @@ export interface Plan {
   readonly there: TopicMetadata
   readonly here: TopicMetadata | undefined
   readonly how: 'created' | 'taken-over' | 'continued' | 'unchanged'
+  /** What the destination's partitions held when they were looked at; none where the topic is not there. */
+  readonly found: readonly LogBounds[]
   readonly fastForward: FastForward | undefined
 }
 
@@ -75,13 +77,14 @@ export async function planTopic(addition: Addition, state: MirrorState, topic: s
   checkNotTaken(state, mirror, topic)
   await admission.checkRights(topic)
   checkNoLoop(addition.sourceState, addition.destinationClusterId, topic)
-  const found = (await destination.topics([topic])).get(topic)
-  const here = found === undefined || found.partitions.length === 0 ? undefined : found
+  const known = (await destination.topics([topic])).get(topic)
+  const here = known === undefined || known.partitions.length === 0 ? undefined : known
   const spec = state.mirror(mirror)?.topics.get(topic)
   if (isActive(spec)) return unchanged(there, here, spec)
   const sourceBounds = await logBounds(source, topic, there.partitions.length)
   const existing = here && (await admission.checkExisting(there, here, sourceBounds))
-  return { there, here, how: existing?.how ?? 'created', fastForward: fastForwardOf(sourceBounds, existing?.bounds ?? []) }
+  const found = existing?.bounds ?? []
+  return { there, here, how: existing?.how ?? 'created', found, fastForward: fastForwardOf(sourceBounds, found) }
 }
 
 /** A topic the mirror has already: fine as long as it is still the same topic on the source. */
@@ -93,7 +96,7 @@ function unchanged(there: TopicMetadata, here: TopicMetadata | undefined, spec: 
       'To copy the new one and keep the old copy: recover --on-divergence reseed.',
     )
   }
-  return { there, here, how: 'unchanged', fastForward: undefined }
+  return { there, here, how: 'unchanged', found: [], fastForward: undefined }
 }
 
 function fastForwardOf(source: readonly LogBounds[], destination: readonly LogBounds[]): FastForward | undefined {

@@ -1,11 +1,13 @@
-import { MirrorError } from '../../mirror/errors.js'
+import type { Cluster } from '../../client/cluster.js'
+import { failure, MirrorError } from '../../mirror/errors.js'
 import { isActive, type MirrorState } from '../../mirror/fold.js'
 import { mustExist, put, type SpecStore } from '../../mirror/spec-store.js'
-import type { TopicSpec } from '../../mirror/state.js'
+import type { FoundLog, TopicSpec } from '../../mirror/state.js'
 import { Errors, KafkaError } from '../../protocol/errors.js'
 import { checkNotTaken } from './add-checks.js'
 import type { Addition, Plan } from './add-plan.js'
 import { prepareTopic } from './destination-topic.js'
+import { logBounds } from './log-bounds.js'
 
 export interface AddingOptions {
   /** Of a topic that is created; default is the broker's. */
@@ -30,6 +32,7 @@ export async function addPlanned(addition: Addition, plan: Plan, store: SpecStor
   const { there, here } = plan
   const { replicationFactor, excludedSettings } = options
   const prepared = await prepareTopic({ source, destination, there, here, replicationFactor, excludedSettings })
+  const found = here && (await foundLogs(destination, plan))
   const added = await store.update((state) => {
     const now = mustExist(state, mirror)
     checkNotTaken(state, mirror, there.name)
@@ -43,6 +46,7 @@ export async function addPlanned(addition: Addition, plan: Plan, store: SpecStor
       producers: prepared.producers,
       held: prepared.held,
       taken: prepared.taken,
+      found,
       // It tells this addition from earlier ones, so it must differ from them whatever the clock says.
       addedAt: Math.max(options.now(), (before?.addedAt ?? 0) + 1),
     }
@@ -53,6 +57,21 @@ export async function addPlanned(addition: Addition, plan: Plan, store: SpecStor
     return { records: [...pinned, put({ kind: 'topic', mirror, topic: there.name }, spec)], result: true }
   })
   return { topicId: prepared.topicId, warnings: prepared.warnings, added }
+}
+
+/**
+ * What the destination holds now that its settings delete nothing any more. Throws MirrorError if it has grown since it was looked at:
+ * nobody knows what is there now.
+ */
+async function foundLogs(destination: Cluster, { there, found }: Plan): Promise<FoundLog[]> {
+  const now = await logBounds(destination, there.name, found.length)
+  const moving = now.findIndex(({ highWatermark }, partition) => highWatermark !== found[partition]!.highWatermark)
+  if (moving < 0) return now.map(({ logStartOffset, highWatermark }) => ({ logStartOffset, logEndOffset: highWatermark }))
+  throw failure(
+    'CONFLICT',
+    `partition ${moving} of topic ${there.name} is written to on the destination by something else`,
+    'Stop its writers there, they belong on the source; then try again.',
+  )
 }
 
 const ATTEMPTS = 3

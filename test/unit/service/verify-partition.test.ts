@@ -46,6 +46,7 @@ async function verified({ source, destination, keyBytes, tombstonesExpire = fals
         destinationEnd: destination.end,
       },
       mirroredEnd: destination.end,
+      ownFrom: 0n,
       stretches: [{ from, to: destination.end }],
       belowStart: undefined,
       lost: [],

@@ -15,6 +15,7 @@ const PAIR: TopicPair = {
   removed: false,
   removedAt: new Map(),
   statuses: new Map(),
+  found: [],
   notMirrored: 0,
 }
 
@@ -26,6 +27,19 @@ const planned = (options: { from?: bigint; to?: bigint }, ...ends: bigint[]) =>
   })
 
 const warned = (options: { from?: bigint; to?: bigint }, ...ends: bigint[]) => nothingWarning(planned(options, ...ends), options)
+
+describe('what a destination held before it was mirrored', () => {
+  const bounds = { sourceStart: 5n, sourceEnd: 1_000n, lastStableOffset: 900n, destinationStart: 50n, destinationEnd: 800n }
+  const job = (...found: TopicPair['found']) => planPartition({ ...PAIR, found }, 0, bounds, {}, undefined, undefined).job
+
+  it('is not the mirror’s own, and may begin where it began then', () => {
+    expect(job()).toMatchObject({ ownFrom: 0n, belowStart: { from: 5n, to: 50n } })
+    expect(job({ logStartOffset: 0n, logEndOffset: 100n })).toMatchObject({ ownFrom: 100n, belowStart: { from: 5n, to: 50n } })
+    expect(job({ logStartOffset: 50n, logEndOffset: 100n })).toMatchObject({ ownFrom: 100n, belowStart: undefined })
+    // Something moved the start up since.
+    expect(job({ logStartOffset: 20n, logEndOffset: 100n })).toMatchObject({ ownFrom: 100n, belowStart: { from: 20n, to: 50n } })
+  })
+})
 
 describe('a range of offsets to compare', () => {
   it('that a partition has nothing of is said, with what it has', () => {
