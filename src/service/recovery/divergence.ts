@@ -5,28 +5,28 @@ import { loggedBatches, type PartitionLog, visibleBatches } from './visible-batc
 /** Records in offset order, batch by batch; of hidden ones consumers see nothing. */
 type Batches = AsyncIterable<{ readonly records: readonly OpenRecord[]; readonly isHidden: boolean }>
 
-export interface Difference {
-  /** First offset at which the two differ. */
-  readonly offset: bigint
-  /** Whether a record before it was seen to be equal. */
+export interface Compared {
+  /** First offset at which the two differ; undefined if there is none. */
+  readonly differsFrom: bigint | undefined
+  /** Whether a record, before that, was seen to be equal. */
   readonly afterEqual: boolean
 }
 
 /**
  * The first offset whose record differs between two logs: in timestamp, key, value or headers, because only one of them shows
  * it while the other's log holds something there that consumers do not see, or, when `strict`, because only one of them has it
- * at all. Undefined if there is none. Both are read side by side and only as far as needed.
+ * at all. Both are read side by side and only as far as needed.
  */
-export async function firstDifference(source: Batches, destination: Batches, strict: boolean): Promise<Difference | undefined> {
+export async function firstDifference(source: Batches, destination: Batches, strict: boolean): Promise<Compared> {
   const [there, here] = [recordsOf(source), recordsOf(destination)]
   try {
     let [ours, theirs] = [await here.next(), await there.next()]
     for (let afterEqual = false; ; ) {
-      if (ours.done && theirs.done) return undefined
+      if (ours.done && theirs.done) return { differsFrom: undefined, afterEqual }
       const order = ours.done ? 1 : theirs.done ? -1 : ascending(ours.value.offset, theirs.value.offset)
       const [mine, other] = [order <= 0 ? (ours.value as Logged) : undefined, order >= 0 ? (theirs.value as Logged) : undefined]
       if (mine !== undefined && other !== undefined ? !isSame(mine, other) : strict && !(mine ?? other)!.isHidden)
-        return { offset: (mine ?? other)!.offset, afterEqual }
+        return { differsFrom: (mine ?? other)!.offset, afterEqual }
       // What is hidden in both says nothing about what was copied: anything may lie there.
       if (mine !== undefined && other !== undefined && !mine.isHidden) afterEqual = true
       if (order <= 0) ours = await here.next()
@@ -62,7 +62,8 @@ export interface ComparedRange {
 /**
  * The first offset from which on the destination does not hold what the source holds; undefined if nothing differs. A mirror
  * stops at a difference, so what lies below equal records is equal: the logs are compared from the end backwards, in stretches
- * that grow until they begin with equal records. That costs about what differs, however long the logs are.
+ * that grow until they begin with equal records. That costs about what differs, however long the logs are, save where compaction has
+ * left nothing on both sides to compare.
  */
 export async function findDivergence(source: PartitionLog, destination: PartitionLog, range: ComparedRange): Promise<bigint | undefined> {
   const { from, sourceEnd, destinationEnd, strict } = range
@@ -73,10 +74,9 @@ export async function findDivergence(source: PartitionLog, destination: Partitio
     const start = most(end - length, from)
     if (start >= end) return found
     const [there, here] = [source, destination].map((log) => loggedBatches(log, start, end))
-    const difference = await firstDifference(there!, here!, strict)
-    if (difference === undefined) return found
-    found = difference.offset
-    if (difference.afterEqual || start === from) return found
+    const { differsFrom, afterEqual } = await firstDifference(there!, here!, strict)
+    found = differsFrom ?? found
+    if (afterEqual || start === from) return found
   }
 }
 

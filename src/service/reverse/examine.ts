@@ -122,5 +122,5 @@ async function differenceOf(
   const [start, end] = [most(lastMirrored, from), least(own.end, other.stable)]
   // Here nothing was copied, so what only one side shows is a difference whatever its policy. Two fences or markers are none.
   const above = start < end ? await firstDifference(loggedBatches(there, start, end), loggedBatches(here, start, end), true) : undefined
-  return above?.offset ?? (own.end > other.stable ? most(other.stable, from) : undefined)
+  return above?.differsFrom ?? (own.end > other.stable ? most(other.stable, from) : undefined)
 }

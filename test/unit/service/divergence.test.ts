@@ -48,10 +48,10 @@ async function* inTurn(...parts: ReturnType<typeof batches>[]) {
 
 describe('the first difference of two logs', () => {
   it.each([
-    ['content', [record(1, 'a'), record(2, 'b')], [record(1, 'a'), record(2, 'c')], { offset: 2n, afterEqual: true }],
-    ['timestamp', [record(1, 'a', 5)], [record(1, 'a', 6)], { offset: 1n, afterEqual: false }],
-    ['one more on the destination', [record(1, 'a')], [record(1, 'a'), record(2, 'b')], { offset: 2n, afterEqual: true }],
-    ['one more on the source', [record(1, 'a'), record(3, 'b')], [record(3, 'b')], { offset: 1n, afterEqual: false }],
+    ['content', [record(1, 'a'), record(2, 'b')], [record(1, 'a'), record(2, 'c')], { differsFrom: 2n, afterEqual: true }],
+    ['timestamp', [record(1, 'a', 5)], [record(1, 'a', 6)], { differsFrom: 1n, afterEqual: false }],
+    ['one more on the destination', [record(1, 'a')], [record(1, 'a'), record(2, 'b')], { differsFrom: 2n, afterEqual: true }],
+    ['one more on the source', [record(1, 'a'), record(3, 'b')], [record(3, 'b')], { differsFrom: 1n, afterEqual: false }],
   ])('%s', async (_, there, here, expected) => {
     expect(await firstDifference(batches(there), batches(here), true)).toEqual(expected)
   })
@@ -59,23 +59,23 @@ describe('the first difference of two logs', () => {
   it('does not mind what was compacted on one side only, unless strict', async () => {
     const there = [record(2, 'b'), record(9, 'x')]
     const here = [record(1, 'a'), record(2, 'b'), record(5, 'c'), record(9, 'x')]
-    expect(await firstDifference(batches(there), batches(here), false)).toBeUndefined()
-    expect(await firstDifference(batches(here), batches(there), false)).toBeUndefined()
-    expect(await firstDifference(batches(there), batches(here), true)).toEqual({ offset: 1n, afterEqual: false })
+    expect(await firstDifference(batches(there), batches(here), false)).toEqual({ differsFrom: undefined, afterEqual: true })
+    expect(await firstDifference(batches(here), batches(there), false)).toEqual({ differsFrom: undefined, afterEqual: true })
+    expect(await firstDifference(batches(there), batches(here), true)).toEqual({ differsFrom: 1n, afterEqual: false })
   })
 
   it.each([false, true])('is a record where the other log holds what consumers do not see, strict: %s', async (strict) => {
     const dark = () => inTurn(batches([record(1, 'a')]), hidden(2), batches([record(3, 'c')]))
     const lit = () => batches([record(1, 'a'), record(2, 'foreign'), record(3, 'c')])
-    expect(await firstDifference(dark(), lit(), strict)).toEqual({ offset: 2n, afterEqual: true })
-    expect(await firstDifference(lit(), dark(), strict)).toEqual({ offset: 2n, afterEqual: true })
+    expect(await firstDifference(dark(), lit(), strict)).toEqual({ differsFrom: 2n, afterEqual: true })
+    expect(await firstDifference(lit(), dark(), strict)).toEqual({ differsFrom: 2n, afterEqual: true })
     // Aborted records are filled with markers, and a hole of the source too.
-    expect(await firstDifference(hidden(1, 2), hidden(1, 2, 3), strict)).toBeUndefined()
+    expect(await firstDifference(hidden(1, 2), hidden(1, 2, 3), strict)).toEqual({ differsFrom: undefined, afterEqual: false })
   })
 
   it('does not take what is hidden in both for records that are equal', async () => {
     const of = (text: string) => inTurn(hidden(1, 2), batches([record(3, text)]))
-    expect(await firstDifference(of('a'), of('b'), true)).toEqual({ offset: 3n, afterEqual: false })
+    expect(await firstDifference(of('a'), of('b'), true)).toEqual({ differsFrom: 3n, afterEqual: false })
   })
 
   it('is the same however the records are batched', async () => {
@@ -92,7 +92,7 @@ describe('the first difference of two logs', () => {
           const [has, had] = [ours.includes(o), theirs.includes(o)]
           return has !== had || (has && had && o >= 15 && a !== b)
         })
-        expect(whole?.offset).toEqual(expected === undefined ? undefined : BigInt(expected))
+        expect(whole.differsFrom).toEqual(expected === undefined ? undefined : BigInt(expected))
       }),
     )
   })
@@ -117,6 +117,17 @@ describe('where two logs diverge', () => {
   it.each([0, 1, 500, 3_899, 3_999])('is found at %i, whatever follows', async (at) => {
     const shifted = [...source.slice(0, at), 'foreign', ...source.slice(at, 3_999)]
     expect(await findDivergence(logOf(source), logOf(shifted), range(5_000, 4_000))).toBe(BigInt(at))
+  })
+
+  it('is looked for further back where compaction has left nothing on both sides', async () => {
+    const cleaned = (keep: (offset: number) => boolean, text: (offset: number) => string) =>
+      Array.from({ length: 4_000 }, (_, offset) => (keep(offset) ? text(offset) : undefined))
+    const [there, here] = [(offset: number) => offset < 50 || offset % 2 === 0, (offset: number) => offset < 50 || offset % 2 === 1]
+    const original = (offset: number) => `r${offset}`
+    const lost = (offset: number) => (offset < 40 ? `r${offset}` : `other${offset}`)
+    const compacted = range(4_000, 3_998, { strict: false })
+    expect(await findDivergence(logOf(cleaned(there, original)), logOf(cleaned(here, lost)), compacted)).toBe(40n)
+    expect(await findDivergence(logOf(cleaned(there, original)), logOf(cleaned(here, original)), compacted)).toBeUndefined()
   })
 
   it('is at the source’s end when the destination goes on behind it', async () => {
