@@ -39,8 +39,8 @@ export class PartitionMirror {
   private uncertainUntil: number
   /** The log end at which the destination's log was once seen to be shorter. */
   private endSeenShort: bigint | undefined
-  /** The state of rest that is on record. */
-  private resting: 'PAUSED' | 'STOPPED' | undefined
+  /** The rest that is on record: a request to stop is answered anew, also if the one before was never seen to be taken back. */
+  private resting: { readonly state: 'PAUSED' | 'STOPPED'; readonly answers: number | undefined } | undefined
   private released = false
   /** What the next owner may rely on is written at the end. */
   private handsOver = false
@@ -188,9 +188,8 @@ export class PartitionMirror {
   private async run(): Promise<void> {
     while (!this.released) {
       try {
-        const { desired } = this.context.spec()
-        if (desired === 'MIRRORING') await this.session()
-        else await this.rest(desired === 'PAUSED' ? 'PAUSED' : 'STOPPED')
+        if (this.context.spec().desired === 'MIRRORING') await this.session()
+        else await this.rest()
       } catch (error) {
         this.standing.tell('error', 'partition-retry', error instanceof Error ? (error.stack ?? error.message) : String(error))
         if (!this.released) await this.pause.wait(backoffMs(this.afterSession.attempts++, RETRY_INITIAL_MS, RETRY_MAX_MS))
@@ -204,17 +203,21 @@ export class PartitionMirror {
   }
 
   /** Not copying: the state is confirmed once, with the log end at which it holds, then waited on. */
-  private async rest(state: 'PAUSED' | 'STOPPED'): Promise<void> {
+  private async rest(): Promise<void> {
+    // What is asked now: another request may come while this one is being answered.
+    const { desired, stopping } = this.context.spec()
+    const rest = { state: desired === 'PAUSED' ? ('PAUSED' as const) : ('STOPPED' as const), answers: stopping?.at }
+    const { state, answers } = rest
     try {
       await this.filler.settle()
       if (state === 'STOPPED' && this.isUncertain) {
         const why = 'an append of unknown fate may still land: whoever removes the topic has to fence it'
         this.standing.tell('warn', 'not-confirmed', why)
-        await this.standing.enter('STOPPING', { needsFence: true })
-      } else if (this.resting !== state) {
+        await this.standing.enter('STOPPING', { needsFence: true, answers })
+      } else if (this.resting?.state !== state || this.resting.answers !== answers) {
         const stoppedAt = state === 'STOPPED' ? await this.destinationLogEnd() : undefined
-        await this.standing.enter(state, { stoppedAt, error: undefined })
-        this.resting = state
+        await this.standing.enter(state, { stoppedAt, answers, error: undefined })
+        this.resting = rest
       }
       this.copy = undefined
     } catch (error) {
@@ -236,9 +239,8 @@ export class PartitionMirror {
     this.resting = undefined
     try {
       // The state is kept over outages: only a partition that was not at work begins anew.
-      // What was said when it let go is no word for the next removal.
       if (!KEPT_STATES.has(this.standing.state) && !(this.standing.state === 'STOPPED' && this.standing.error !== undefined))
-        await this.standing.enter('LOG_ALIGNMENT', { stoppedAt: undefined, needsFence: undefined })
+        await this.standing.enter('LOG_ALIGNMENT', { stoppedAt: undefined, needsFence: undefined, answers: undefined })
       await this.filler.settle()
       const aligned = await alignPartition(this.context, this.standing.book, {
         compare: !this.trusted,

@@ -38,6 +38,7 @@ export class StatusBook {
       since: now(),
       stoppedAt: undefined,
       needsFence: undefined,
+      answers: undefined,
       letGo: undefined,
     }
   }

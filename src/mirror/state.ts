@@ -71,8 +71,21 @@ export interface FoundLog {
   readonly logEndOffset: bigint
 }
 
+/** What is asked of a topic's owners while `desired` is STOPPING, and what came of it. */
+export interface Stopping {
+  /** Tells this request from others: owners repeat it in their answer. Milliseconds since the epoch. */
+  readonly at: number
+  /**
+   * Per partition the log end at which it was let go, or null where nobody said so and it has to be fenced. On record before the
+   * first fence, and for good: what a late owner says would count in the fence's marker, and what clients wrote since.
+   */
+  readonly logEnds?: readonly (bigint | null)[] | undefined
+}
+
 export interface TopicSpec {
   readonly desired: DesiredState
+  /** While STOPPING. Missing there, an older version asked, and no answer can be told from one to an earlier request. */
+  readonly stopping?: Stopping | undefined
   /** Topic ids as hex text with hyphens; all zeros where a cluster has none. */
   readonly sourceTopicId: string
   readonly destinationTopicId: string
@@ -140,6 +153,8 @@ export interface PartitionStatus {
   readonly lostRanges: readonly { readonly from: bigint; readonly to: bigint }[]
   /** Log end at which the owner let go, once STOPPED. */
   readonly stoppedAt?: bigint | undefined
+  /** `at` of the request to stop that this is the answer to. */
+  readonly answers?: number | undefined
   /**
    * The source's high watermark as the owner last saw it, put down when it stops being told (the source out of reach, copying
    * stopped), and when that was. It is for whoever has to know what a lost source had beyond; copying goes by the logs alone.
@@ -242,6 +257,7 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
   config: (json) => ({ value: textOf(json.value, 'value') }),
   topic: (json) => ({
     desired: choiceOf(json.desired, 'desired', DESIRED),
+    stopping: optionally(json.stopping, 'stopping', stoppingOf),
     sourceTopicId: textOf(json.sourceTopicId, 'sourceTopicId'),
     destinationTopicId: textOf(json.destinationTopicId, 'destinationTopicId'),
     partitions: numberOf(json.partitions, 'partitions'),
@@ -291,6 +307,7 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
       return { from: int64Of(range.from, `${field}.from`), to: int64Of(range.to, `${field}.to`) }
     }),
     stoppedAt: optionally(json.stoppedAt, 'stoppedAt', int64Of),
+    answers: optionally(json.answers, 'answers', numberOf),
     sourceEnd: optionally(json.sourceEnd, 'sourceEnd', (item, field) => {
       const end = objectOf(item, field)
       return { offset: int64Of(end.offset, `${field}.offset`), at: numberOf(end.at, `${field}.at`) }
@@ -349,6 +366,16 @@ function foundLogOf(item: unknown, field: string): FoundLog {
   return {
     logStartOffset: int64Of(log.logStartOffset, `${field}.logStartOffset`),
     logEndOffset: int64Of(log.logEndOffset, `${field}.logEndOffset`),
+  }
+}
+
+function stoppingOf(item: unknown, field: string): Stopping {
+  const stopping = objectOf(item, field)
+  return {
+    at: numberOf(stopping.at, `${field}.at`),
+    logEnds: optionally(stopping.logEnds, `${field}.logEnds`, (value, name) =>
+      arrayOf(value, name, (end, which) => (end === null ? null : int64Of(end, which))),
+    ),
   }
 }
 

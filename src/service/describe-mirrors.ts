@@ -135,7 +135,8 @@ function rowOf({ mirror, topic, spec, partition }: Shown, destination: Offsets, 
 
 function stateOf(spec: TopicSpec, status: PartitionStatus | undefined): PartitionState {
   if (spec.desired === 'STOPPED') return 'STOPPED'
-  if (spec.desired === 'STOPPING' && status?.state !== 'STOPPED') return 'STOPPING'
+  // Whatever owners have said: it is not writable yet.
+  if (spec.desired === 'STOPPING') return 'STOPPING'
   // A verdict stays one until somebody looks again.
   if (spec.desired === 'PAUSED' && status?.state !== 'PAUSED' && status?.state !== 'FAILED') return 'PAUSING'
   return status?.state ?? 'LOG_ALIGNMENT'

@@ -1,16 +1,11 @@
 import { failure, type MirrorError } from '../mirror/errors.js'
-import { about, DESTINATION } from '../mirror/failures.js'
-import { isActive, type MirrorState } from '../mirror/fold.js'
 import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
+import { isSameRequest, partitionsOf } from './confirmation.js'
 import type { ServiceContext } from './context.js'
 import { endsHere } from './drain.js'
-import { liveRunners } from './runners.js'
-import { type Leaving, partitionsOf, statusOf } from './shut-out.js'
+import type { Removal } from './release-topic.js'
 import { keyOf, type Offsets } from './source-contact.js'
-import { watchState } from './state-watch.js'
 import type { RemovedTopic, TopicResult } from './types.js'
-
-const TAKEN_UP_WITHIN_MS = 15_000
 
 /**
  * A last look behind a drain, once nothing is copied any more: topics the source has more of are given back to the mirror instead of
@@ -20,7 +15,7 @@ const TAKEN_UP_WITHIN_MS = 15_000
 export async function putBackWritten(
   context: ServiceContext,
   mirror: Mirror,
-  leaving: readonly Leaving[],
+  leaving: readonly Removal[],
   there: Offsets,
   warnings: string[],
 ): Promise<TopicResult<RemovedTopic>[]> {
@@ -33,27 +28,25 @@ export async function putBackWritten(
     return end !== undefined && copied !== undefined && end > copied
   }
   const behind = leaving.filter(({ topic, spec }) => partitionsOf(spec).some((partition) => isBehind(topic, partition)))
-  // What an earlier call began to remove may be fenced already, so that nothing can be copied into it any more.
-  const begunEarlier = behind.filter(({ spec }) => spec.desired === 'STOPPING')
-  const written = behind.filter(({ spec }) => spec.desired !== 'STOPPING')
-  if (written.length > 0) await putBack(context, mirror.name, written)
-  return [
-    ...written.map(({ topic }) => failed(mirror.name, topic, givenBack)),
-    ...begunEarlier.map(({ topic }) => failed(mirror.name, topic, left)),
-  ]
+  const back = behind.length === 0 ? new Set() : await putBack(context, mirror.name, behind)
+  return behind.map(({ topic }) => failed(mirror.name, topic, back.has(topic) ? givenBack : left))
 }
 
-async function putBack(context: ServiceContext, name: string, written: readonly Leaving[]): Promise<void> {
-  await context.store.update((latest) => {
+/**
+ * Those that are mirrored again. What an earlier call began to remove, or another has gone on with, may be fenced already, so that
+ * nothing can be copied into it any more.
+ */
+function putBack(context: ServiceContext, name: string, written: readonly Removal[]): Promise<ReadonlySet<string>> {
+  return context.store.update((latest) => {
     const { topics } = mustExist(latest, name)
-    const records = written.flatMap(({ topic, spec }) => {
+    const back = written.flatMap(({ topic, spec, begunEarlier }) => {
       const now = topics.get(topic)
-      if (!isActive(now) || now.addedAt !== spec.addedAt || now.desired !== 'STOPPING') return []
-      return [put({ kind: 'topic', mirror: name, topic }, { ...now, desired: 'MIRRORING' as const })]
+      if (begunEarlier || !isSameRequest(now, spec) || now.stopping?.logEnds !== undefined) return []
+      return [{ topic, spec: { ...now, desired: 'MIRRORING' as const, stopping: undefined } }]
     })
-    return { records, result: undefined }
+    const records = back.map((one) => put({ kind: 'topic', mirror: name, topic: one.topic }, one.spec))
+    return { records, result: new Set(back.map(({ topic }) => topic)) }
   })
-  await takenUpAgain(context, name, written)
 }
 
 const failed = (mirror: string, topic: string, error: (mirror: string, topic: string) => MirrorError): TopicResult<RemovedTopic> => ({
@@ -76,13 +69,3 @@ const left = (mirror: string, topic: string) =>
     `topic ${topic} was written to on the source since an earlier call began to remove it from mirror ${mirror}`,
     'Run remove without --drain to finish without what only the source has.',
   )
-
-/** What owners said when they let go must not be taken for their word on the next removal. */
-async function takenUpAgain({ destination }: ServiceContext, name: string, topics: readonly Leaving[]): Promise<void> {
-  const done = (state: MirrorState) =>
-    topics.every(({ topic, spec }) =>
-      partitionsOf(spec).every((partition) => statusOf(state, name, topic, spec, partition)?.state !== 'STOPPED'),
-    )
-  const givenUp = async () => (await liveRunners(destination)) === 0
-  await about(DESTINATION, undefined, () => watchState(destination, done, { timeoutMs: TAKEN_UP_WITHIN_MS, givenUp }))
-}

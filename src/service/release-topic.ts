@@ -10,18 +10,25 @@ import type { RemovalResult } from '../mirror/state.js'
 import { releaseAclsOf } from '../sync/acls/index.js'
 import { pinnedTopics, syncGroups, unchangedTopics } from '../sync/groups/index.js'
 import { refusalWarnings } from '../sync/topics/topic-settings.js'
+import type { Leaving } from './confirmation.js'
 import { type ServiceContext, within } from './context.js'
 import { applySettingsOfMany } from './release-settings.js'
-import { type Leaving, shutOutAll } from './shut-out.js'
+import { shutOutAll } from './shut-out.js'
 import type { SourceContact } from './source-contact.js'
 
 const GROUPS_WITHIN_MS = 15_000
+
+/** A topic that is being removed. */
+export interface Removal extends Leaving {
+  /** By an earlier call: what that came to is not known but for what is on record. */
+  readonly begunEarlier: boolean
+}
 
 /** A removal that was written down, and what it needs to be finished. */
 export interface RemovalWork {
   readonly context: ServiceContext
   readonly mirror: Mirror
-  readonly leaving: readonly Leaving[]
+  readonly leaving: readonly Removal[]
   /** As last seen, with what owners have confirmed. */
   readonly state: MirrorState
   readonly source: SourceContact
@@ -59,8 +66,8 @@ export async function finishRemovals(work: RemovalWork): Promise<Map<string, Res
  * The last words of the source's groups. They are not worth failing for: who needs them most has lost the source. Not for what an
  * earlier removal began: consumers may have moved over since.
  */
-async function syncLastPositions({ context, mirror, source, warnings }: RemovalWork, all: readonly Leaving[]): Promise<void> {
-  const leaving = all.filter(({ spec }) => spec.desired !== 'STOPPING')
+async function syncLastPositions({ context, mirror, source, warnings }: RemovalWork, all: readonly Removal[]): Promise<void> {
+  const leaving = all.filter(({ begunEarlier }) => !begunEarlier)
   const cluster = await source.whenReached()
   if (cluster === undefined || leaving.length === 0) return
   const { groupsInclude: include, groupsExclude: exclude } = mirrorConfigOf(mirror.configs)
@@ -132,7 +139,7 @@ async function record({ context, mirror: { name }, leaving }: RemovalWork, resul
       if (!result.ok || !isActive(now) || now.addedAt !== spec.addedAt) return []
       return [
         put({ kind: 'result', mirror: name, topic }, result.value),
-        put({ kind: 'topic', mirror: name, topic }, { ...now, desired: 'STOPPED', held: {}, reseed: undefined }),
+        put({ kind: 'topic', mirror: name, topic }, { ...now, desired: 'STOPPED', stopping: undefined, held: {}, reseed: undefined }),
         ...eraseRecoveries(mirror, topic),
       ]
     })

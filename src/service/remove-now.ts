@@ -3,11 +3,11 @@ import { DESTINATION, toMirrorError } from '../mirror/failures.js'
 import { isActive } from '../mirror/fold.js'
 import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult } from '../mirror/state.js'
+import { awaitConfirmation, partitionsOf } from './confirmation.js'
 import type { ServiceContext } from './context.js'
 import { lossOf, lossSentence } from './loss.js'
 import { putBackWritten } from './put-back.js'
-import { finishRemovals } from './release-topic.js'
-import { awaitConfirmation, type Leaving, partitionsOf } from './shut-out.js'
+import { finishRemovals, type Removal } from './release-topic.js'
 import type { Offsets, SourceContact } from './source-contact.js'
 import type { RemovedPartition, RemovedTopic, RemoveTopicsFromMirrorOptions, RemoveTopicsFromMirrorResult, TopicResult } from './types.js'
 
@@ -35,7 +35,7 @@ async function begun<T>(action: () => Promise<T>): Promise<T> {
 async function finish(
   context: ServiceContext,
   mirror: Mirror,
-  all: readonly Leaving[],
+  all: readonly Removal[],
   source: SourceContact,
   options: RemoveTopicsFromMirrorOptions,
 ): Promise<RemoveTopicsFromMirrorResult> {
@@ -76,16 +76,16 @@ function unfinished(error: MirrorError): MirrorError {
 }
 
 /** Records that these topics are to stop. Runners see it, and copy nothing more once they have confirmed. */
-async function writeStopping({ store }: ServiceContext, name: string, topics: readonly string[]): Promise<Leaving[]> {
+async function writeStopping({ store, now }: ServiceContext, name: string, topics: readonly string[]): Promise<Removal[]> {
   return store.update((state) => {
     const mirror = mustExist(state, name)
-    const leaving = topics.flatMap((topic) => {
+    const leaving = topics.flatMap((topic): Removal[] => {
       const spec = mirror.topics.get(topic)
-      return isActive(spec) ? [{ topic, spec }] : []
+      if (!isActive(spec)) return []
+      if (spec.desired === 'STOPPING') return [{ topic, spec, begunEarlier: true }]
+      return [{ topic, spec: { ...spec, desired: 'STOPPING', stopping: { at: now() } }, begunEarlier: false }]
     })
-    const records = leaving
-      .filter(({ spec }) => spec.desired !== 'STOPPING')
-      .map(({ topic, spec }) => put({ kind: 'topic', mirror: name, topic }, { ...spec, desired: 'STOPPING' }))
-    return { records, result: leaving }
+    const begun = leaving.filter(({ begunEarlier }) => !begunEarlier)
+    return { records: begun.map(({ topic, spec }) => put({ kind: 'topic', mirror: name, topic }, spec)), result: leaving }
   })
 }

@@ -1,62 +1,16 @@
-import { failed, listOffsets, type Result, success } from '../client/admin.js'
+import { failed, type Result, success } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { inPool } from '../client/many.js'
-import { about, DESTINATION } from '../mirror/failures.js'
 import type { ActiveTopic, MirrorState } from '../mirror/fold.js'
 import type { PartitionStatus, RemovalResult } from '../mirror/state.js'
-import { DEFAULT_SESSION_TIMEOUT_MS } from '../mirror/state-topic.js'
 import { transactionalIdOf } from '../mirror/transactional-id.js'
+import { type Leaving, partitionsOf, statusOf } from './confirmation.js'
 import type { ServiceContext } from './context.js'
 import { endTransactions, type Fence, fencePartitions } from './fence.js'
-import { liveRunners } from './runners.js'
-import { watchState } from './state-watch.js'
+import { recordLogEnds } from './log-ends.js'
 
-const MARGIN_MS = 5_000
 /** InitProducerId requests in flight at once, of partitions that are filled by transactions. */
 const CLAIMS_AT_ONCE = 32
-
-/** A topic on its way out: the spec as it was when the removal was written down. */
-export interface Leaving {
-  readonly topic: string
-  readonly spec: ActiveTopic
-}
-
-/** Waits until the owners have confirmed, or nobody is left to, or time is up. Gives the state as last seen. */
-export async function awaitConfirmation(
-  { destination }: ServiceContext,
-  name: string,
-  leaving: readonly Leaving[],
-  timeoutMs = DEFAULT_SESSION_TIMEOUT_MS + MARGIN_MS,
-): Promise<MirrorState> {
-  const nobody = async () => (await liveRunners(destination)) === 0
-  return about(DESTINATION, undefined, async () => {
-    const runners = await liveRunners(destination).catch(() => 1)
-    const done = (state: MirrorState) =>
-      runners === 0 ||
-      leaving.every(({ topic, spec }) => partitionsOf(spec).every((partition) => isOver(statusOf(state, name, topic, spec, partition))))
-    return watchState(destination, done, { timeoutMs, givenUp: nobody })
-  })
-}
-
-export const partitionsOf = ({ partitions }: ActiveTopic): number[] => Array.from({ length: partitions }, (_, partition) => partition)
-
-/** A status of an earlier addition says nothing about this one. */
-export function statusOf(
-  state: MirrorState,
-  mirror: string,
-  topic: string,
-  spec: ActiveTopic,
-  partition: number,
-): PartitionStatus | undefined {
-  const status = state.status(mirror, topic, partition)
-  return status?.addedAt === spec.addedAt ? status : undefined
-}
-
-/** Whether the owner has said all that it will. */
-const isOver = (status: PartitionStatus | undefined): boolean => confirmed(status) || status?.needsFence === true
-
-/** With an error it is the source's topic that is gone: its owner may still see it come back. */
-const confirmed = (status: PartitionStatus | undefined): boolean => status?.state === 'STOPPED' && status.error === undefined
 
 /** What became of whoever copied a topic; the log ends are those before fence markers. */
 export interface ShutOut {
@@ -83,6 +37,8 @@ interface LeavingPartition {
   readonly partition: number
   readonly spec: ActiveTopic
   readonly status: PartitionStatus | undefined
+  /** Where its owner let go; null if it has to be fenced. */
+  readonly logEnd: bigint | null
 }
 
 interface LetGo extends Omit<Fence, 'how'> {
@@ -91,24 +47,35 @@ interface LetGo extends Omit<Fence, 'how'> {
 
 /**
  * Fences every partition whose owner did not confirm, all topics together: what takes one round trip for a partition takes one
- * for a thousand. Topic → outcome; one topic's failure is not another's. Safe to repeat.
+ * for a thousand. Topic → outcome; one topic's failure is not another's. Safe to repeat. Throws MirrorError if nothing can be put on
+ * record.
  */
 export async function shutOutAll(
-  { destination }: ServiceContext,
+  context: ServiceContext,
   state: MirrorState,
   name: string,
   leaving: readonly Leaving[],
   warnings: string[],
 ): Promise<Map<string, Result<ShutOut>>> {
-  const all = leaving.flatMap(({ topic, spec }) =>
-    partitionsOf(spec).map((partition) => ({ topic, partition, spec, status: statusOf(state, name, topic, spec, partition) })),
-  )
+  const onRecord = await recordLogEnds(context, state, name, leaving)
+  const all = leaving.flatMap(({ topic, spec }) => {
+    const known = onRecord.get(topic)!
+    if (!known.ok || !('logEnds' in known.value)) return []
+    const { logEnds } = known.value
+    return partitionsOf(spec).map((partition) => {
+      const status = statusOf(state, name, topic, spec, partition)
+      return { topic, partition, spec, status, logEnd: logEnds[partition] ?? null }
+    })
+  })
   const results = new Map<LeavingPartition, Result<LetGo>>()
-  // Without a status no runner ever took the partition up, so there is nobody to shut out.
-  const [quiet, unconfirmed] = parted(all, ({ status }) => status === undefined || confirmed(status))
-  await Promise.all([letGo(destination, quiet, results), fence(destination, name, unconfirmed, results)])
+  for (const one of all) if (one.logEnd !== null) results.set(one, success({ how: 'confirmed', logEndOffset: one.logEnd }))
+  const unconfirmed = all.filter(({ logEnd }) => logEnd === null)
+  await fence(context.destination, name, unconfirmed, results)
   return new Map(
     leaving.map(({ topic }) => {
+      const known = onRecord.get(topic)!
+      if (!known.ok) return [topic, known]
+      if ('removed' in known.value) return [topic, success(known.value.removed)]
       const partitions = all.filter((one) => one.topic === topic)
       return [
         topic,
@@ -120,24 +87,6 @@ export async function shutOutAll(
       ]
     }),
   )
-}
-
-/** Where the owner said that it left, or where the log ends if nobody ever copied. */
-async function letGo(
-  destination: Cluster,
-  partitions: readonly LeavingPartition[],
-  results: Map<LeavingPartition, Result<LetGo>>,
-): Promise<void> {
-  const unknown = partitions.filter(({ status }) => status?.stoppedAt === undefined)
-  const ends = await listOffsets(
-    destination,
-    unknown.map(({ topic, partition }) => ({ topic, partition, at: 'latest' })),
-  )
-  for (const one of partitions) results.set(one, success({ how: 'confirmed', logEndOffset: one.status?.stoppedAt }))
-  for (const [i, one] of unknown.entries()) {
-    const end = ends[i]!
-    results.set(one, success({ how: 'confirmed', logEndOffset: end.ok ? end.value.offset : undefined }))
-  }
 }
 
 async function fence(
@@ -159,7 +108,7 @@ async function fence(
     topic,
     partition,
     producer: spec.producers[partition]!,
-    ownerEpoch: status!.ownerEpoch,
+    ownerEpoch: status?.ownerEpoch ?? 0,
   }))
   const fences = await fencePartitions(destination, requests)
   for (const [i, one] of open.entries()) results.set(one, fences[i]!)
@@ -182,8 +131,4 @@ function outcomeOf(
   }
   const ends = fences.flatMap(({ partition, fence: { logEndOffset } }) => (logEndOffset === undefined ? [] : [{ partition, logEndOffset }]))
   return success({ how, partitions: ends })
-}
-
-function parted<T>(items: readonly T[], test: (item: T) => boolean): [yes: T[], no: T[]] {
-  return [items.filter(test), items.filter((item) => !test(item))]
 }

@@ -51,7 +51,8 @@ export function begin({ context, mirror, topic, addedAt, options }: ReseedWork):
     }
     if (spec.desired === 'STOPPING')
       throw failure('CONFLICT', `topic ${topic} is being removed from mirror ${mirror}`, 'Run remove again to finish that first.')
-    const next = { ...spec, desired: 'STOPPING' as const, reseed: newReseed(topic, context.now(), options.discard) }
+    const at = context.now()
+    const next = { ...spec, desired: 'STOPPING' as const, stopping: { at }, reseed: newReseed(topic, at, options.discard) }
     return { records: [put({ kind: 'topic', mirror, topic }, next)], result: next }
   })
 }

@@ -1,8 +1,10 @@
-import { isActive } from '../../mirror/fold.js'
+import { failure } from '../../mirror/errors.js'
+import { isActive, type MirrorState } from '../../mirror/fold.js'
 import { holdSettings } from '../../mirror/held.js'
-import { mustExist, put } from '../../mirror/spec-store.js'
+import { type Decision, mustExist, put } from '../../mirror/spec-store.js'
 import type { TopicSpec } from '../../mirror/state.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
+import { checkNotTaken } from '../../sync/topics/add-checks.js'
 import type { Addition } from '../../sync/topics/add-plan.js'
 import { allocateProducers } from '../../sync/topics/destination-topic.js'
 import { destinationDefaults, readTopicConfigs } from '../../sync/topics/topic-settings.js'
@@ -42,24 +44,41 @@ export async function reseedHere(
   ])
   const { held } = holdSettings(theirs, defaults, excludedSettings, ours.overrides)
   const producers = await allocateProducers(destination, here!.partitions.length)
-  const addedAt = await store.update((state) => {
-    const now = mustExist(state, mirror)
-    const before = now.topics.get(topic)
-    // Begun by an earlier run, or by somebody else.
-    if (isActive(before)) return { records: [], result: before.addedAt }
-    const spec: TopicSpec = {
-      desired: 'STOPPING',
-      sourceTopicId: there.topicId,
-      destinationTopicId: here!.topicId,
-      partitions: producers.length,
-      producers,
-      held,
-      addedAt: Math.max(context.now(), (before?.addedAt ?? 0) + 1),
-      reseed: newReseed(topic, context.now(), false),
-    }
-    return { records: [put({ kind: 'topic', mirror, topic }, spec)], result: spec.addedAt }
-  })
+  const wanted = { sourceTopicId: there.topicId, destinationTopicId: here!.topicId, producers, held }
+  const addedAt = await store.update((state) => beginReseed(state, mirror, topic, wanted, context.now()))
   return finishReseed(context, { mirror, topic, source, addedAt }, warnings)
+}
+
+/**
+ * What puts the addition on record, and its time. A reseed that another run has begun is gone on with. Throws MirrorError where something
+ * else has the topic by now: what was found out about it may not hold any more.
+ */
+export function beginReseed(
+  state: MirrorState,
+  mirror: string,
+  topic: string,
+  wanted: Pick<TopicSpec, 'sourceTopicId' | 'destinationTopicId' | 'producers' | 'held'>,
+  now: number,
+): Decision<number> {
+  const before = mustExist(state, mirror).topics.get(topic)
+  if (isActive(before) && before.reseed !== undefined) return { records: [], result: before.addedAt }
+  checkNotTaken(state, mirror, topic)
+  if (isActive(before))
+    throw failure(
+      'CONFLICT',
+      `topic ${topic} was added to mirror ${mirror} by something else while it was looked at`,
+      'See what became of it with describe; what differs is found by recover.',
+    )
+  const addedAt = Math.max(now, (before?.addedAt ?? 0) + 1)
+  const spec: TopicSpec = {
+    ...wanted,
+    desired: 'STOPPING',
+    stopping: { at: now },
+    partitions: wanted.producers.length,
+    addedAt,
+    reseed: newReseed(topic, now, false),
+  }
+  return { records: [put({ kind: 'topic', mirror, topic }, spec)], result: addedAt }
 }
 
 /** Goes on with a topic that is being copied again, from wherever that was left. */

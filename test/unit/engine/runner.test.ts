@@ -304,6 +304,25 @@ describe('a runner', () => {
     await runner.drain()
   })
 
+  it('answers each request to stop, also one that follows before it was seen that the last was taken back', async () => {
+    const { log, runner } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec({ partitions: 1 }))])
+    const answer = () => log.statuses.at(-1)!.status
+    log.operator(topicRecord('m', 'orders', topicSpec({ partitions: 1, desired: 'STOPPING', stopping: { at: 7 } })))
+    await settle()
+    expect(answer()).toMatchObject({ state: 'STOPPED', stoppedAt: 0n, answers: 7 })
+    const written = log.statuses.length
+    log.operator(
+      topicRecord('m', 'orders', topicSpec({ partitions: 1 })),
+      topicRecord('m', 'orders', topicSpec({ partitions: 1, desired: 'STOPPING', stopping: { at: 8 } })),
+    )
+    await settle()
+    expect([log.statuses.length, answer()]).toMatchObject([written + 1, { state: 'STOPPED', stoppedAt: 0n, answers: 8 }])
+    log.operator(topicRecord('m', 'orders', topicSpec({ partitions: 1 })))
+    await settle()
+    expect(answer()).toMatchObject({ state: 'MIRRORING', stoppedAt: undefined, answers: undefined })
+    await runner.drain()
+  })
+
   it('starts over when a topic was removed and added again, after the old copy is done', async () => {
     const { log, runner, states } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec())])
     log.operator(topicRecord('m', 'orders', topicSpec({ addedAt: 200 })))

@@ -134,6 +134,12 @@ describe('values', () => {
       expect(decodeValue('topic', encodeValue('topic', { ...topic, desired: 'STOPPING', reseed: step })).reseed).toEqual(step)
   })
 
+  it('keep what was asked of owners and what came of it', () => {
+    for (const stopping of [{ at: 7 }, { at: 7, logEnds: [1n << 60n, null] }])
+      expect(decodeValue('topic', encodeValue('topic', { ...topic, desired: 'STOPPING', stopping })).stopping).toEqual(stopping)
+    expect(decodeValue('status', encodeValue('status', { ...status(4), answers: 7 })).answers).toBe(7)
+  })
+
   it('are refused with the field that is wrong', () => {
     const wrong = JSON.stringify({ ...JSON.parse(encodeValue('topic', topic)), producers: [{ id: 1, epoch: 0 }] })
     expect(() => decodeValue('topic', wrong)).toThrow('producers[0].id is not a whole number as text')

@@ -1,0 +1,74 @@
+import { failed, listOffsets, type Result, success } from '../client/admin.js'
+import { failure } from '../mirror/errors.js'
+import type { MirrorState, StateRecord } from '../mirror/fold.js'
+import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
+import type { RemovalResult, Stopping } from '../mirror/state.js'
+import { confirmedEnd, isSameRequest, type Leaving, partitionsOf, statusOf } from './confirmation.js'
+import type { ServiceContext } from './context.js'
+import { keyOf } from './source-contact.js'
+
+export type LogEnds = NonNullable<Stopping['logEnds']>
+
+/** Where owners let go of a topic, or what came of it where another command has finished its removal meanwhile. */
+export type OnRecord = { readonly logEnds: LogEnds } | { readonly removed: RemovalResult }
+
+/**
+ * Ends the wait for owners: puts on record where each let go and what has to be fenced, before the first fence. What is there already
+ * stands: a removal that is repeated must neither go by what owners have said since, nor ask them anew, as both would count in
+ * the fences and what clients wrote behind them. Topic → what is on record, or CONFLICT. Throws MirrorError.
+ */
+export async function recordLogEnds(
+  context: ServiceContext,
+  state: MirrorState,
+  name: string,
+  leaving: readonly Leaving[],
+): Promise<Map<string, Result<OnRecord>>> {
+  const found = await findLogEnds(context, state, name, leaving)
+  return context.store.update((latest) => {
+    const mirror = mustExist(latest, name)
+    const records: StateRecord[] = []
+    const result = new Map<string, Result<OnRecord>>()
+    for (const one of leaving) {
+      const { topic, spec } = one
+      const now = mirror.topics.get(topic)
+      if (!isSameRequest(now, spec)) {
+        result.set(topic, finishedMeanwhile(mirror, one))
+        continue
+      }
+      const logEnds = now.stopping?.logEnds ?? found.get(topic)!
+      const stopping = { at: now.stopping?.at ?? context.now(), logEnds }
+      if (now.stopping?.logEnds === undefined) records.push(put({ kind: 'topic', mirror: name, topic }, { ...now, stopping }))
+      result.set(topic, success({ logEnds }))
+    }
+    return { records, result }
+  })
+}
+
+function finishedMeanwhile({ name, topics, results }: Mirror, { topic, spec }: Leaving): Result<OnRecord> {
+  const [now, removed] = [topics.get(topic), results.get(topic)]
+  if (now?.desired === 'STOPPED' && now.addedAt === spec.addedAt && removed !== undefined) return success({ removed })
+  const message = `another command has gone on with topic ${topic} of mirror ${name} meanwhile`
+  return failed(failure('CONFLICT', message, 'See what it is at with describe.'))
+}
+
+/** Where the owner said that it left, or where the log ends if nobody ever took the partition up; null where nobody's word counts. */
+async function findLogEnds(
+  { destination }: ServiceContext,
+  state: MirrorState,
+  name: string,
+  leaving: readonly Leaving[],
+): Promise<Map<string, LogEnds>> {
+  const idle = leaving.flatMap(({ topic, spec }) =>
+    // Asked by an older version: what it has fenced already is not known.
+    spec.stopping === undefined
+      ? []
+      : partitionsOf(spec).flatMap((partition) =>
+          statusOf(state, name, topic, spec, partition) === undefined ? [{ topic, partition, at: 'latest' as const }] : [],
+        ),
+  )
+  const ends = new Map<string, bigint>()
+  for (const [i, answer] of (await listOffsets(destination, idle)).entries()) if (answer.ok) ends.set(keyOf(idle[i]!), answer.value.offset)
+  const endOf = ({ topic, spec }: Leaving, partition: number) =>
+    confirmedEnd(statusOf(state, name, topic, spec, partition), spec) ?? ends.get(keyOf({ topic, partition })) ?? null
+  return new Map(leaving.map((one) => [one.topic, partitionsOf(one.spec).map((partition) => endOf(one, partition))]))
+}

@@ -1,0 +1,115 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Cluster } from '../../../src/client/cluster.js'
+import type { ActiveTopic } from '../../../src/mirror/fold.js'
+import { put } from '../../../src/mirror/spec-store.js'
+import type { PartitionStatus, TopicSpec } from '../../../src/mirror/state.js'
+import type { ServiceContext } from '../../../src/service/context.js'
+import { recordLogEnds } from '../../../src/service/log-ends.js'
+import { ModelStore } from '../../support/model-authorizer.js'
+
+const ID = '00000000-0000-0000-0000-000000000001'
+const leaving: ActiveTopic = {
+  desired: 'STOPPING',
+  stopping: { at: 7 },
+  sourceTopicId: ID,
+  destinationTopicId: ID,
+  partitions: 2,
+  producers: [0n, 1n].map((id) => ({ id, epoch: 0 })),
+  held: {},
+  addedAt: 5,
+}
+const stopped: PartitionStatus = {
+  ownerEpoch: 1,
+  addedAt: 5,
+  destinationTopicId: ID,
+  owner: 'runner',
+  state: 'STOPPED',
+  since: 1,
+  sourceLeaderEpochs: [],
+  fillMode: 'markers',
+  lostRanges: [],
+  stoppedAt: 20n,
+  answers: 7,
+}
+
+/** Every log ends at 50. */
+const destination = {
+  leaderOf: () => ({ brokerId: 1, leaderEpoch: 0, topicId: ID }),
+  broker: async (_broker: number, _api: object, { topics }: { topics: { name: string; partitions: { partitionIndex: number }[] }[] }) => ({
+    topics: topics.map(({ name, partitions }) => ({
+      name,
+      partitions: partitions.map(({ partitionIndex }) => ({ partitionIndex, errorCode: 0, offset: 50n, leaderEpoch: 0 })),
+    })),
+  }),
+} as unknown as Cluster
+
+let store: ModelStore
+beforeEach(async () => {
+  store = new ModelStore()
+  await write(put({ kind: 'mirror', mirror: 'm' }, { sourceClusterId: 'A', createdAt: 1 }))
+})
+
+const write = (...records: ReturnType<typeof put>[]) => store.update(() => ({ records, result: undefined }))
+const topic = (spec: TopicSpec) => write(put({ kind: 'topic', mirror: 'm', topic: 't' }, spec))
+const statuses = (...of: (PartitionStatus | undefined)[]) =>
+  write(...of.flatMap((status, partition) => (status ? [put({ kind: 'status', mirror: 'm', topic: 't', partition }, status)] : [])))
+
+/** As a removal of the topic goes by it. */
+async function recorded(spec: ActiveTopic = leaving) {
+  const context = { destination, store, now: () => 99 } as unknown as ServiceContext
+  const result = (await recordLogEnds(context, store.state, 'm', [{ topic: 't', spec }])).get('t')!
+  return result.ok ? result.value : result.error
+}
+
+describe('what is put on record of where owners let go', () => {
+  it('is their answer to this request, or the log end where nobody ever copied', async () => {
+    await topic(leaving)
+    await statuses(stopped)
+    expect(await recorded()).toEqual({ logEnds: [20n, 50n] })
+    expect(store.state.mirror('m')!.topics.get('t')!.stopping).toEqual({ at: 7, logEnds: [20n, 50n] })
+  })
+
+  it.each<[string, Partial<PartitionStatus>]>([
+    ['an earlier request, before the topic was given back', { answers: 6 }],
+    ['no request, by an owner of an older version', { answers: undefined }],
+    ['nothing but that the source has lost the topic', { answers: undefined, stoppedAt: undefined }],
+    ['this request, that it has to be fenced', { state: 'STOPPING', needsFence: true, stoppedAt: undefined }],
+  ])('is that a fence is needed where the owner answered %s', async (_, answer) => {
+    await topic(leaving)
+    await statuses({ ...stopped, ...answer }, stopped)
+    expect(await recorded()).toEqual({ logEnds: [null, 20n] })
+  })
+
+  it('stands: what owners say behind a fence counts in its marker and what clients wrote since', async () => {
+    await topic(leaving)
+    await statuses({ ...stopped, state: 'MIRRORING', answers: undefined, stoppedAt: undefined }, stopped)
+    expect(await recorded()).toEqual({ logEnds: [null, 20n] })
+    await statuses({ ...stopped, stoppedAt: 31n }, { ...stopped, stoppedAt: 40n })
+    const again = store.state.mirror('m')!.topics.get('t') as ActiveTopic
+    expect([await recorded(again), await recorded()]).toEqual([{ logEnds: [null, 20n] }, { logEnds: [null, 20n] }])
+  })
+
+  it('is that everything has to be fenced, as far as it is not, where an older version began', async () => {
+    const { stopping: _, ...older } = leaving
+    await topic(older)
+    await statuses({ ...stopped, answers: undefined })
+    expect(await recorded(older)).toEqual({ logEnds: [null, null] })
+    expect(store.state.mirror('m')!.topics.get('t')!.stopping).toEqual({ at: 99, logEnds: [null, null] })
+  })
+
+  it('is the outcome where another command was done first, and nothing where the topic goes on', async () => {
+    const removed = { how: 'fenced' as const, at: 9, partitions: [] }
+    await topic({ ...leaving, desired: 'STOPPED', stopping: undefined })
+    await write(put({ kind: 'result', mirror: 'm', topic: 't' }, removed))
+    expect(await recorded()).toEqual({ removed })
+    for (const other of [
+      { ...leaving, desired: 'MIRRORING' as const, stopping: undefined },
+      { ...leaving, stopping: { at: 8 } },
+      { ...leaving, addedAt: 6 },
+    ]) {
+      await topic(other)
+      expect(await recorded()).toMatchObject({ code: 'CONFLICT' })
+      expect(store.state.mirror('m')!.topics.get('t')).toEqual({ ...other, stopping: other.stopping })
+    }
+  })
+})
