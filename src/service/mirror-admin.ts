@@ -154,7 +154,7 @@ export class MirrorAdmin {
 
   /**
    * Resolves when every partition of these topics (or only those given per topic) is MIRRORING; rejects with TIMEOUT naming
-   * those that are not, and why.
+   * those that are not, and why, or with UNKNOWN_TOPIC at once when the source has lost one of the topics.
    */
   waitForMirroring(mirror: string, topics: Iterable<string> | ReadonlyMap<string, readonly number[]>, timeoutMs: number): Promise<void> {
     return waitForMirroring(this.context, mirror, topics, timeoutMs)

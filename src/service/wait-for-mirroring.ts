@@ -16,11 +16,16 @@ export async function waitForMirroring(
 ): Promise<void> {
   const wanted: Wanted = topics instanceof Map ? topics : new Map([...(topics as Iterable<string>)].map((topic) => [topic, undefined]))
   mustExist(await store.read(), name)
-  const done = (state: MirrorState) => laggards(state, name, wanted).length === 0
+  const done = (state: MirrorState) => {
+    const late = laggards(state, name, wanted)
+    return late.length === 0 || late.some(({ ended }) => ended !== undefined)
+  }
   const state = await about(DESTINATION, undefined, () => watchState(destination, done, { timeoutMs }))
   const late = laggards(state, name, wanted)
   const [first, ...others] = late
   if (first === undefined) return
+  const ended = late.find((one) => one.ended !== undefined)?.ended
+  if (ended !== undefined) throw failure('UNKNOWN_TOPIC', ended)
   const runners = await liveRunners(destination).catch(() => undefined)
   throw failure(
     'TIMEOUT',
@@ -67,14 +72,16 @@ const LATER = 'It is paused once its runner has appended what it has read; watch
 /** topic → partitions, undefined for all */
 type Wanted = ReadonlyMap<string, readonly number[] | undefined>
 
-interface Laggard {
+export interface Laggard {
   /** A phrase about it. */
   readonly what: string
+  /** Why no waiting will help: its topic is gone from the source. */
+  readonly ended?: string | undefined
   readonly state?: PartitionStatus['state'] | undefined
 }
 
-/** Partitions that are not yet in the state wanted. */
-function laggards(state: MirrorState, name: string, wanted: Wanted, goal: 'MIRRORING' | 'PAUSED' = 'MIRRORING'): Laggard[] {
+/** Partitions that are not yet in the state wanted. Pure. */
+export function laggards(state: MirrorState, name: string, wanted: Wanted, goal: 'MIRRORING' | 'PAUSED' = 'MIRRORING'): Laggard[] {
   return [...wanted].flatMap(([topic, partitions]) => {
     const spec = state.mirror(name)?.topics.get(topic)
     if (!isActive(spec)) return [{ what: `topic ${topic} is not in mirror ${name}` }]
@@ -83,7 +90,10 @@ function laggards(state: MirrorState, name: string, wanted: Wanted, goal: 'MIRRO
       const status = known?.addedAt === spec.addedAt ? known : undefined
       if (status?.state === goal) return []
       const reason = status?.error === undefined ? '' : ` (${status.error.message})`
-      return [{ what: `${topic}-${partition} of mirror ${name} is ${status?.state ?? 'not taken up'}${reason}`, state: status?.state }]
+      const what = `${topic}-${partition} of mirror ${name} is ${status?.state ?? 'not taken up'}${reason}`
+      // An owner that was asked to stop says so without an error, and goes on once the topic is given back.
+      const ended = goal === 'MIRRORING' && status?.state === 'STOPPED' ? status.error?.message : undefined
+      return [{ what, state: status?.state, ended }]
     })
   })
 }

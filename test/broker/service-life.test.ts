@@ -179,6 +179,8 @@ test('a removal that was interrupted is finished by the next one', async () => {
   expect(refused.topics).toMatchObject([{ ok: false, error: { code: 'CONFLICT' } }])
   runner().thaw()
   await eventually(async () => (await mirroring.status('broken-off'))?.state === 'STOPPED')
+  // Its owner has let go, and yet it is not writable.
+  expect(await states('broken-off')).toEqual(['STOPPING', 'STOPPING'])
   await write('broken-off', 2)
   const drained = await run('remove', '--topic', 'broken-off', '--drain')
   expect(drained).toMatchObject({ exitCode: 1, stdout: '' })
