@@ -212,6 +212,11 @@ export interface AclRecord {
   readonly what: 'created' | 'withheld' | 'guard'
   /** Binding of the source's rule that is withheld and that this one, created, gives as much of as may be had before failover. */
   readonly standsFor?: string | undefined
+  /**
+   * Somebody is about to bring this about, and nobody knows yet whether it is done: to create the rule, or for a withheld one to
+   * take it away. Written before the destination is asked.
+   */
+  readonly pending?: true | undefined
   /** Milliseconds since the epoch. */
   readonly at: number
 }
@@ -349,6 +354,7 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
   acl: (json) => ({
     what: choiceOf(json.what, 'what', ['created', 'withheld', 'guard']),
     standsFor: optionally(json.standsFor, 'standsFor', textOf),
+    pending: optionally(json.pending, 'pending', booleanOf) || undefined,
     at: numberOf(json.at, 'at'),
   }),
 }

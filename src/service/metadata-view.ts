@@ -44,7 +44,10 @@ const ORDER: readonly SyncLoopName[] = ['discovery', 'topics', 'configs', 'group
 /** What is on record of a mirror besides its partitions. */
 export function metadataOf({ syncs, acls, topics }: MirrorEntry): MirrorMetadata {
   const active = [...topics].filter(([, spec]) => isActive(spec)).map(([topic]) => topic)
-  const isGuarded = (topic: string) => acls.get(formatBinding(guardOf(topic)))?.what === 'guard'
+  const isGuarded = (topic: string) => {
+    const guard = acls.get(formatBinding(guardOf(topic)))
+    return guard?.what === 'guard' && guard.pending !== true
+  }
   return {
     syncs: ORDER.flatMap((loop): SyncState[] => {
       const status = syncs.get(loop)

@@ -26,6 +26,10 @@ export class ModelAuthorizer {
   openByDefault = false
   /** What was asked to change. */
   changes = 0
+  /** Awaited before each request is carried out, and after that, before it is answered. */
+  moment: (api: string) => Promise<void> = async () => {}
+  /** Answers of requests to change something: refused, for want of a right. */
+  refuses: (api: string) => boolean = () => false
   private requests = 0
   private failAt = Number.POSITIVE_INFINITY
 
@@ -57,12 +61,21 @@ export class ModelAuthorizer {
     })
   }
 
+  remove(it: AclBinding): void {
+    this.rules.delete(keyOfBinding(it))
+  }
+
   has = (binding: AclBinding): boolean => this.rules.has(keyOfBinding(binding))
 
   keys = (): string[] => [...this.rules.keys()].sort()
 
   get cluster(): Cluster {
-    const send = async (api: { name: string }, request: Record<string, Fields[]>) => this.answer(api.name, request)
+    const send = async (api: { name: string }, request: Record<string, Fields[]>) => {
+      await this.moment(api.name)
+      const answer = this.answer(api.name, request)
+      await this.moment(api.name)
+      return answer
+    }
     const model = {
       any: send,
       controller: send,
@@ -84,6 +97,11 @@ export class ModelAuthorizer {
 
   private carryOut(api: string, request: Record<string, Fields[]>): unknown {
     const done = { errorCode: 0, errorMessage: null }
+    if (this.refuses(api)) {
+      const refused = { errorCode: 31, errorMessage: 'refused', matchingAcls: [] }
+      const refusals = [...(request.creations ?? request.filters ?? [])].map(() => refused)
+      return { results: refusals, filterResults: refusals }
+    }
     switch (api) {
       case 'DescribeAcls': {
         const resources = [...this.rules.values()].map(({ resourceType, patternType, resourceName, ...acl }) => ({
@@ -132,14 +150,18 @@ export class ModelAuthorizer {
 /** The state topic's spec partition in memory. */
 export class ModelStore implements SpecStore {
   private readonly records = new Map<string, string>()
+  /** Awaited before each change is decided on, and after it is written. */
+  moment: () => Promise<void> = async () => {}
 
   get state(): MirrorState {
     return MirrorState.of([...this.records].map(([key, value]) => ({ key, value })))
   }
 
   async update<T>(decide: (state: MirrorState) => { records: readonly { key: string; value: string | null }[]; result: T }): Promise<T> {
+    await this.moment()
     const { records, result } = decide(this.state)
     for (const { key, value } of records) value === null ? this.records.delete(key) : this.records.set(key, value)
+    await this.moment()
     return result
   }
 }

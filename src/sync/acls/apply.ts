@@ -5,7 +5,8 @@ import { formatBinding } from '../../mirror/acl-bindings.js'
 import type { MirrorState, StateRecord } from '../../mirror/fold.js'
 import { erase, put, type SpecStore } from '../../mirror/spec-store.js'
 import type { AclRecord } from '../../mirror/state.js'
-import type { AclStep } from './step.js'
+import { type AclStep, recordOf, sameRecord } from './step.js'
+import { undoingOf } from './undo.js'
 
 export interface Applying {
   readonly destination: Cluster
@@ -14,91 +15,130 @@ export interface Applying {
   now(): number
   /** Whether a step is still right by the state as it is at the moment of writing. */
   isRight(state: MirrorState, step: AclStep): boolean
+  /** Asked right before the destination is: a runner that froze may have lost its place. What is on record is its heir's then. */
+  mayGoOn?(): boolean
 }
 
 export interface Applied {
-  /** Steps carried out that changed the destination. */
+  /** Steps carried out that changed the destination; `before` is what is on record now. */
   readonly changed: readonly AclStep[]
-  readonly refused: readonly { readonly step: AclStep; readonly error: Error }[]
+  readonly refused: readonly Refused[]
+  /** Steps left out since their record is no longer the one they were planned on. */
+  readonly stale: readonly AclStep[]
+}
+
+export interface Refused {
+  readonly step: AclStep
+  readonly error: Error
+}
+
+/** A step, and what is on record of its rule while it is carried out. */
+interface Begun {
+  readonly step: AclStep
+  readonly meanwhile: AclRecord | undefined
 }
 
 /**
- * Carries steps out. A rule is on record before it is created, and a record outlives its rule: whatever is interrupted, no rule
- * of ours is left without a record, and the next round goes on. Creations come first, so that nobody loses a right in between.
+ * Carries steps out. Brokers cannot be asked for a rule on condition, so that a request may arrive when everything has changed. Hence a
+ * step is on record as pending before it is asked for, and as done after, each only if nobody else changed the record meanwhile: whoever
+ * finds a pending one knows what may still come, and who comes too late undoes what it did. Wherever that breaks off, the record names
+ * the rule. Creations come first, so that nobody loses a right in between.
  *
  * @throws ConnectionError
  * @throws MirrorError
  */
 export async function applySteps(applying: Applying, steps: readonly AclStep[]): Promise<Applied> {
-  const first = await decide(
+  const creations = await carryOut(
     applying,
     steps.filter(({ effect }) => effect !== 'delete'),
-    true,
   )
-  const created = await send(
-    first.filter(({ effect }) => effect === 'create'),
-    (bindings) => createAcls(applying.destination, bindings),
-  )
-  // A rule that was refused and that somebody else creates later would look like ours.
-  await write(
-    applying,
-    created.refused.filter(({ step }) => step.record !== undefined).map(({ step }) => ({ step, record: step.before ?? null })),
-  )
-  const second = await decide(
+  const deletions = await carryOut(
     applying,
     steps.filter(({ effect }) => effect === 'delete'),
-    false,
   )
-  const deleted = await send(second, (bindings) => deleteAcls(applying.destination, bindings))
-  await write(
-    applying,
-    deleted.done.flatMap((step) => (step.record === undefined ? [] : [{ step, record: recorded(applying, step.record) }])),
-  )
-  return { changed: [...created.done, ...deleted.done], refused: [...created.refused, ...deleted.refused] }
+  return {
+    changed: [...creations.changed, ...deletions.changed],
+    refused: [...creations.refused, ...deletions.refused],
+    stale: [...creations.stale, ...deletions.stale],
+  }
 }
 
-/** The steps that are still right; with `record`, what they record is written in the same breath. */
-async function decide(applying: Applying, steps: readonly AclStep[], record: boolean): Promise<readonly AclStep[]> {
-  if (steps.length === 0) return []
+async function carryOut(applying: Applying, steps: readonly AclStep[]): Promise<Applied> {
+  if (steps.length === 0) return { changed: [], refused: [], stale: [] }
+  const { begun, stale } = await begin(applying, steps)
+  const asking = begun.filter(({ step }) => step.effect !== 'none')
+  if (asking.length === 0 || applying.mayGoOn?.() === false) return { changed: [], refused: [], stale }
+  const outcomes = await send(applying.destination, asking)
+  const { changed, undoing } = await settle(applying, outcomes)
+  const refused = outcomes.flatMap(({ step, error }) => (error === undefined ? [] : [{ step, error }]))
+  const { now, store, destination } = applying
+  // Undoing one's own is right whoever has the place by now.
+  const undone = await carryOut({ now, store, destination, isRight: () => true }, undoing)
+  return { changed, refused: [...refused, ...undone.refused], stale }
+}
+
+async function begin(applying: Applying, steps: readonly AclStep[]): Promise<{ begun: readonly Begun[]; stale: readonly AclStep[] }> {
   return applying.store.update((state) => {
-    const right = steps.filter((step) => applying.isRight(state, step))
-    const records = record
-      ? right.flatMap((step) => (step.record === undefined ? [] : [recordFor(step, recorded(applying, step.record))]))
-      : []
-    return { records, result: right }
+    const stale = steps.filter((step) => !sameRecord(recordOf(state, step), step.before))
+    const begun = steps
+      .filter((step) => !stale.includes(step) && applying.isRight(state, step))
+      .map((step) => ({ step, meanwhile: meanwhile(step, applying.now()) }))
+    const records = begun
+      .filter(({ step, meanwhile }) => !sameRecord(meanwhile, step.before))
+      .flatMap(({ step, meanwhile }) => recordFor(state, step, meanwhile))
+    return { records, result: { begun, stale } }
   })
 }
 
-async function write(applying: Applying, changes: readonly { step: AclStep; record: AclRecord | null }[]): Promise<void> {
-  if (changes.length === 0) return
-  await applying.store.update((state) => ({
-    // Records of a mirror that was deleted meanwhile must not come back.
-    records: changes
-      .filter(({ step, record }) => record === null || state.mirror(step.mirror) !== undefined)
-      .map(({ step, record }) => recordFor(step, record)),
-    result: undefined,
-  }))
+/** What is to be erased in the end stays on record as it is until then. */
+function meanwhile({ effect, record, before }: AclStep, at: number): AclRecord | undefined {
+  if (effect === 'none') return record === null ? undefined : { ...record, at }
+  return record === null ? before : { ...record, at, pending: true }
 }
 
-const recorded = ({ now }: Applying, record: NonNullable<AclStep['record']> | null): AclRecord | null =>
-  record === null ? null : { ...record, at: now() }
-
-function recordFor({ mirror, binding }: AclStep, record: AclRecord | null): StateRecord {
-  const key = { kind: 'acl', mirror, binding: formatBinding(binding) } as const
-  return record === null ? erase(key) : put(key, record)
+interface Outcome extends Begun {
+  readonly error: Error | undefined
 }
 
-async function send(
-  steps: readonly AclStep[],
-  request: (bindings: readonly AclBinding[]) => Promise<ReadonlyArray<Result<void>>>,
-): Promise<{ done: AclStep[]; refused: { step: AclStep; error: Error }[] }> {
-  const done: AclStep[] = []
-  const refused: { step: AclStep; error: Error }[] = []
-  const answers = steps.length === 0 ? [] : await request(steps.map(({ binding }) => binding))
-  for (const [i, step] of steps.entries()) {
-    const answer = answers[i]!
-    if (answer.ok) done.push(step)
-    else refused.push({ step, error: answer.error })
+async function send(destination: Cluster, begun: readonly Begun[]): Promise<Outcome[]> {
+  const ask = async (effect: AclStep['effect'], request: (rules: readonly AclBinding[]) => Promise<ReadonlyArray<Result<void>>>) => {
+    const asked = begun.filter(({ step }) => step.effect === effect)
+    const answers = asked.length === 0 ? [] : await request(asked.map(({ step }) => step.binding))
+    return asked.map((one, i) => ({ ...one, error: errorOf(answers[i]!) }))
   }
-  return { done, refused }
+  const created = await ask('create', (rules) => createAcls(destination, rules))
+  return [...created, ...(await ask('delete', (rules) => deleteAcls(destination, rules)))]
+}
+
+const errorOf = (answer: Result<void>): Error | undefined => (answer.ok ? undefined : answer.error)
+
+/** Writes down what came of steps; what somebody else decided about meanwhile is to be undone, on record as that from now on. */
+async function settle({ store, now }: Applying, outcomes: readonly Outcome[]): Promise<{ changed: AclStep[]; undoing: AclStep[] }> {
+  return store.update((state) => {
+    const records: StateRecord[] = []
+    const changed: AclStep[] = []
+    const undoing: AclStep[] = []
+    for (const { step, meanwhile, error } of outcomes) {
+      const known = recordOf(state, step)
+      if (sameRecord(known, meanwhile)) {
+        // A rule that was refused and that somebody else creates later would look like ours.
+        const after = error !== undefined ? step.before : step.record === null ? undefined : { ...step.record, at: now() }
+        if (!sameRecord(known, after)) records.push(...recordFor(state, step, after))
+        if (error === undefined) changed.push({ ...step, before: after })
+      } else if (error === undefined) {
+        const undo = undoingOf(state, step, known, now())
+        if (undo === undefined) continue
+        undoing.push(undo)
+        if (undo.before !== undefined) records.push(...recordFor(state, undo, undo.before))
+      }
+    }
+    return { records, result: { changed, undoing } }
+  })
+}
+
+/** Records of a mirror that was deleted meanwhile must not come back. */
+function recordFor(state: MirrorState, { mirror, binding }: AclStep, record: AclRecord | undefined): StateRecord[] {
+  if (state.mirror(mirror) === undefined) return []
+  const key = { kind: 'acl', mirror, binding: formatBinding(binding) } as const
+  return [record === undefined ? erase(key) : put(key, record)]
 }

@@ -3,6 +3,8 @@ import { isActive } from '../../mirror/fold.js'
 import type { AclView } from './plan.js'
 import { type AclStep, followers, recordsOf } from './step.js'
 
+const GUARD = { what: 'guard' } as const
+
 type GuardView = Pick<AclView, 'mirror' | 'present' | 'shared'>
 
 /** The rule that tells whether the runner is a super user; it stays as long as the mirror has topics. */
@@ -15,9 +17,9 @@ export function planCanary(view: GuardView): AclStep[] {
       ? []
       : [{ mirror: mirror.name, binding: CANARY, effect: view.shared(key) ? 'none' : 'delete', record: null, before }]
   }
-  if (view.present.has(key) && (before !== undefined || !view.shared(key))) return []
-  const record = before === undefined ? ({ what: 'guard' } as const) : undefined
-  return [{ mirror: mirror.name, binding: CANARY, effect: view.present.has(key) ? 'none' : 'create', record, before }]
+  const present = view.present.has(key)
+  if (present && (before === undefined ? !view.shared(key) : !before.pending)) return []
+  return [{ mirror: mirror.name, binding: CANARY, effect: present && before === undefined ? 'none' : 'create', record: GUARD, before }]
 }
 
 /**
@@ -33,8 +35,8 @@ export function planGuards(view: GuardView & { readonly superUser: boolean; read
     const binding = guardOf(topic)
     const before = mirror.acls.get(formatBinding(binding))
     // One that is there and not on record is somebody else's, and stays when the mirror ends.
-    if (present.has(formatBinding(binding))) continue
-    steps.push({ ...base, binding, effect: 'create', record: before === undefined ? { what: 'guard' } : undefined, before })
+    if (present.has(formatBinding(binding)) && !before?.pending) continue
+    steps.push({ ...base, binding, effect: 'create', record: GUARD, before })
   }
   for (const { binding, record: before } of recordsOf(mirror.acls)) {
     if (before.what !== 'guard' || binding.resourceType !== 'TOPIC') continue

@@ -1,4 +1,3 @@
-import { deleteAcls } from '../../client/admin-acls.js'
 import { describeConfigs } from '../../client/admin-configs.js'
 import { authorizedOnGroup, authorizedOnTopics, isAuthorized } from '../../client/authorized-operations.js'
 import { CANARY, coversTopic, formatBinding, guardOf, parseBinding } from '../../mirror/acl-bindings.js'
@@ -38,7 +37,6 @@ async function setGuards(round: AclRound, superUser: boolean, open: ReadonlySet<
   const changed = await round.apply(planGuards({ ...viewOf(round), superUser, open }))
   const guarded = changed.filter(({ effect }) => effect === 'create')
   if (guarded.length === 0) return
-  await takeBack(round, guarded)
   if (await mayStillWrite(round, guarded)) return
   round.notes.push(`${ONLY_WATCHED}: the guard locked the runner out and was lifted`)
   const mirror = (await latestState(round.context.store)).mirror(round.mirror.name)
@@ -85,18 +83,6 @@ export async function isSuperUser(round: AclRound): Promise<boolean> {
   // A broker that has not heard of it yet would take anybody for a super user.
   const isThere = changed.length === 0 || (await awaitSteps(destination, changed))
   return isThere && isAuthorized(await authorizedOnGroup(destination, CANARY.resourceName), 'DELETE')
-}
-
-/** A runner that was late may have set a guard over a topic that had left: whoever released it could not see it. */
-async function takeBack(round: AclRound, guarded: readonly AclStep[]): Promise<void> {
-  const { store, destination } = round.context
-  const records = (await latestState(store)).mirror(round.mirror.name)?.acls
-  const late = guarded.filter(({ binding }) => records?.get(formatBinding(binding)) === undefined)
-  if (late.length === 0) return
-  await deleteAcls(
-    destination,
-    late.map(({ binding }) => binding),
-  )
 }
 
 async function mayStillWrite(round: AclRound, guarded: readonly AclStep[]): Promise<boolean> {

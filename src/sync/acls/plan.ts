@@ -49,7 +49,7 @@ export function planAcls(view: AclView): AclStep[] {
       if (record.what === 'withheld') steps.push(step(view, binding, 'none', null))
       continue
     }
-    const ours = record.what === 'created' && !view.shared(key)
+    const ours = (record.what === 'created' || record.pending === true) && !view.shared(key)
     steps.push(step(view, binding, ours ? 'delete' : 'none', null), ...(ours ? keptForGone(view, binding, wanted, undefined) : []))
   }
   return steps
@@ -95,19 +95,21 @@ const isLocal = ({ mirror, present }: AclView, key: string): boolean => present.
 function towards(view: AclView, key: string, binding: AclBinding, record: StepRecord): AclStep[] {
   const before = view.mirror.acls.get(key)
   const present = view.present.has(key)
-  if (record.what === 'withheld') {
-    if (before?.what === 'created') {
-      return [step(view, binding, view.shared(key) ? 'none' : 'delete', record), ...keptForGone(view, binding, new Map(), key)]
+  // What was begun and broke off is asked for again: it does no harm twice.
+  const pending = before?.pending === true
+  const isBound = before?.what === 'withheld' && binding.permission === 'DENY' && !view.superUser
+  if (record.what === 'withheld' || isBound) {
+    if (before?.what === 'created' || pending) {
+      const taking = step(view, binding, view.shared(key) ? 'none' : 'delete', { what: 'withheld' })
+      return [taking, ...keptForGone(view, binding, new Map(), key)]
     }
+    // One that bound the runner when it was tried is not tried again.
     return before !== undefined || present ? [] : [step(view, binding, 'none', record)]
   }
   if (present && before === undefined) return view.shared(key) ? [step(view, binding, 'none', record)] : []
-  // It was tried, and bound the runner.
-  if (before?.what === 'withheld' && binding.permission === 'DENY' && !view.superUser) return []
   // Somebody created what was withheld: it is theirs.
-  if (present && before?.what === 'withheld') return [step(view, binding, 'none', null)]
-  if (!present)
-    return [step(view, binding, 'create', before?.what === 'created' && before.standsFor === record.standsFor ? undefined : record)]
+  if (present && before?.what === 'withheld' && !pending) return [step(view, binding, 'none', null)]
+  if (!present || pending) return [step(view, binding, 'create', record)]
   return before?.standsFor === record.standsFor ? [] : [step(view, binding, 'none', record)]
 }
 
@@ -119,9 +121,10 @@ function keptForGone(view: AclView, binding: AclBinding, wanted: ReadonlyMap<str
     .map((topic) => forOneTopic(binding, topic, withheldAs))
     .filter((rule) => {
       const key = formatBinding(rule)
-      return !view.present.has(key) && !wanted.has(key) && view.mirror.acls.get(key) === undefined
+      const known = view.mirror.acls.get(key)
+      return !wanted.has(key) && (known === undefined ? !view.present.has(key) : known.pending === true && known.standsFor === withheldAs)
     })
-    .map((rule) => step(view, rule, 'create', { what: 'created', standsFor: withheldAs }))
+    .map((rule) => ({ ...step(view, rule, 'create', { what: 'created', standsFor: withheldAs }), left: true }))
 }
 
 /** While a rule is withheld, others in its stead give everything but writing. */

@@ -1,10 +1,10 @@
 import type { AclBinding } from '../../client/admin-acls.js'
-import { allowsWriting, CANARY, coversTopic, formatBinding, parseBinding } from '../../mirror/acl-bindings.js'
+import { CANARY, coversTopic, formatBinding, parseBinding } from '../../mirror/acl-bindings.js'
 import { isActive, type MirrorState } from '../../mirror/fold.js'
 import type { Mirror } from '../../mirror/spec-store.js'
 import type { AclRecord } from '../../mirror/state.js'
-import { bindsEverybody, forOneTopic } from './plan.js'
-import { type AclStep, followers, isShared, recordsOf } from './step.js'
+import { forOneTopic } from './plan.js'
+import { type AclStep, followers, gone, isShared, recordsOf } from './step.js'
 
 export interface ReleaseView {
   readonly state: MirrorState
@@ -46,6 +46,33 @@ export const concernsAcls = (state: MirrorState, name: string, topics: readonly 
       ),
     )
 
+/** Whether somebody has begun to change rules that bear on these topics, and has not said yet that it is done. */
+export const isUnderWay = (state: MirrorState, topics: readonly string[]): boolean =>
+  state.mirrors().some(({ acls }) => recordsOf(acls).some(({ binding, record }) => record.pending && covers(binding, topics)))
+
+/** Topics that have left the mirror, and that no other copies. */
+export const leftAlone = (state: MirrorState, name: string): string[] =>
+  gone(state.mirror(name)?.topics ?? new Map()).filter((topic) => state.mirrorOf(topic) === undefined)
+
+/**
+ * Topics that have left the mirror and whose release is not finished: their guard or a withheld rule is still on record, or something
+ * that was begun. What was given and is on record no more, or as done, is the destination's own.
+ */
+export function unreleased(state: MirrorState, name: string): string[] {
+  const left = leftAlone(state, name)
+  if (left.length === 0) return []
+  const staying = stayingTopics({ state, mirror: name, topics: [] })
+  const open = state.mirrors().flatMap((other) =>
+    recordsOf(other.acls).filter(({ binding, record }) => {
+      if (record.what === 'guard') return other.name === name
+      return record.pending === true || (record.what === 'withheld' && !covers(binding, staying))
+    }),
+  )
+  return left.filter((topic) => open.some(({ binding }) => coversTopic(binding, topic)))
+}
+
+const covers = (binding: AclBinding, topics: readonly string[]): boolean => topics.some((topic) => coversTopic(binding, topic))
+
 function releaseFrom(view: ReleaseView, mirror: Mirror, staying: readonly string[]): AclStep[] {
   const steps: AclStep[] = []
   const released = new Set<string>()
@@ -54,22 +81,23 @@ function releaseFrom(view: ReleaseView, mirror: Mirror, staying: readonly string
   const records = recordsOf(mirror.acls)
   for (const { key, binding, record } of records) {
     const covered = view.topics.filter((topic) => coversTopic(binding, topic))
-    const present = view.present.has(key)
     if (record.what === 'guard') {
       const over = binding.resourceType === 'TOPIC' ? covered.length > 0 : key === formatBinding(CANARY) && !hasTopics(view, mirror)
       if (over && mirror.name === view.mirror) add(binding, isShared(view.state, mirror.name, key) ? 'none' : 'delete', null, record)
     } else if (covered.length > 0 && !staying.some((topic) => coversTopic(binding, topic))) {
-      if (record.what === 'withheld') {
-        released.add(key)
-        if (present) add(binding, 'none', null, record)
-        else add(binding, 'create', { what: 'created' }, record)
-      } else if (record.standsFor === undefined && !present && isReleased(binding)) add(binding, 'create', undefined, record)
+      // Somebody created what was withheld: it is theirs. Asked for all the same, as one broker's word is not every broker's.
+      const isTheirs = record.what === 'withheld' && !record.pending && view.present.has(key)
+      // What is created and done is the destination's own since: whoever took it away meant to.
+      if (record.what === 'created' && (record.standsFor !== undefined || !record.pending)) continue
+      released.add(key)
+      add(binding, 'create', isTheirs ? null : { what: 'created' }, record)
     } else if (record.what === 'withheld' && mirror.name === view.mirror) {
       for (const topic of covered) {
         const rule = forOneTopic(binding, topic, key)
         const known = mirror.acls.get(formatBinding(rule))
-        if (view.present.has(formatBinding(rule)) || known?.what === 'withheld') continue
-        add(rule, 'create', known === undefined ? { what: 'created', standsFor: key } : undefined, known)
+        // One of its own, withheld or created, is looked after above.
+        if (known === undefined ? view.present.has(formatBinding(rule)) : !known.pending || known.standsFor !== key) continue
+        add(rule, 'create', { what: 'created', standsFor: key }, known)
       }
     }
   }
@@ -85,9 +113,6 @@ function releaseFrom(view: ReleaseView, mirror: Mirror, staying: readonly string
   }
   return steps
 }
-
-/** A rule that is withheld as long as a topic is mirrored: an interrupted release has it on record as created. */
-const isReleased = (binding: AclBinding): boolean => allowsWriting(binding) || bindsEverybody(binding)
 
 const isThere = ({ present }: ReleaseView, { acls }: Mirror, key: string): boolean => present.has(key) && acls.get(key) === undefined
 

@@ -1,7 +1,7 @@
 import type { AclBinding } from '../../client/admin-acls.js'
-import { describeBinding, formatBinding } from '../../mirror/acl-bindings.js'
+import { coversTopic, describeBinding, formatBinding } from '../../mirror/acl-bindings.js'
 import { isMissingRight } from '../../mirror/failures.js'
-import type { MirrorState } from '../../mirror/fold.js'
+import { isActive, type MirrorState } from '../../mirror/fold.js'
 import type { Mirror } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import type { SyncContext, SyncReport } from '../types.js'
@@ -49,7 +49,9 @@ export class AclRound {
     }
     if (able.length === 0 || !this.context.ownsShard()) return []
     const { destination, store, now } = this.context
-    const { changed, refused } = await applySteps({ destination, store, now, isRight }, able)
+    const mayGoOn = () => this.context.ownsShard()
+    const isRight = (latest: MirrorState, step: AclStep) => isStillRight(latest, step) && !leavesBehind(this.mirror, latest, step)
+    const { changed, refused } = await applySteps({ destination, store, now, isRight, mayGoOn }, able)
     for (const { step, error } of refused) {
       this.problem(describeBinding(step.binding), isMissingRight(error) ? MISSING_ALTER : error.message)
     }
@@ -69,14 +71,24 @@ export class AclRound {
 }
 
 /** Topics may have begun to leave since the plan was made: from then on their rules are not the runner's to change. */
-function isRight(state: MirrorState, { mirror: name, binding, effect, before }: AclStep): boolean {
+function isStillRight(state: MirrorState, { mirror: name, binding, effect, before, left }: AclStep): boolean {
   const mirror = state.mirror(name)
   if (mirror === undefined) return false
-  if (before?.what === 'guard' && effect === 'delete') return true
+  if (before?.what === 'guard' && effect !== 'create') return true
   if (binding.patternType === 'LITERAL' && binding.resourceType === 'TOPIC' && mirror.topics.has(binding.resourceName)) {
     const spec = mirror.topics.get(binding.resourceName)
-    // Rules for a topic that has left are created where one on many topics is taken away.
-    return followsSource(spec) || (effect === 'create' && spec?.desired === 'STOPPED')
+    return left ? !isActive(spec) : followsSource(spec)
   }
   return effect === 'delete' && binding.resourceType !== 'TOPIC' ? true : isLive(binding, followers(mirror.topics))
+}
+
+/**
+ * Whether a right on many topics would be taken from one that is leaving them: whoever releases it counts on the rule as it is. Those that
+ * had left when the plan was made get rules of their own in its stead.
+ */
+function leavesBehind(planned: Mirror, latest: MirrorState, { mirror: name, binding, effect }: AclStep): boolean {
+  if (effect === 'create' || binding.permission === 'DENY') return false
+  if (binding.patternType === 'LITERAL' && binding.resourceName !== '*') return false
+  const topics = [...(latest.mirror(name)?.topics ?? [])].filter(([topic]) => coversTopic(binding, topic))
+  return topics.some(([topic, { desired }]) => desired === 'STOPPING' || (desired === 'STOPPED' && isActive(planned.topics.get(topic))))
 }

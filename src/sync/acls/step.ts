@@ -9,13 +9,21 @@ export interface AclStep {
   readonly binding: AclBinding
   /** `none` changes the record only. */
   readonly effect: 'create' | 'delete' | 'none'
-  /** What to record: before a creation, after a deletion. null erases, undefined leaves the record as it is. */
-  readonly record: StepRecord | null | undefined
-  /** What is on record so far. */
+  /** What is on record once it is done; null: nothing. */
+  readonly record: StepRecord | null
+  /** What was on record when it was planned. It is not carried out on any other. */
   readonly before: AclRecord | undefined
+  /** For a topic that has left the mirror. */
+  readonly left?: true
 }
 
 export type StepRecord = Pick<AclRecord, 'what' | 'standsFor'>
+
+export const recordOf = (state: MirrorState, { mirror, binding }: Pick<AclStep, 'mirror' | 'binding'>): AclRecord | undefined =>
+  state.mirror(mirror)?.acls.get(formatBinding(binding))
+
+export const sameRecord = (a: AclRecord | undefined, b: AclRecord | undefined): boolean =>
+  a?.what === b?.what && a?.standsFor === b?.standsFor && a?.pending === b?.pending && a?.at === b?.at
 
 /** Topics whose rules follow the source; those on their way out, or about to be copied again, stay as they are. */
 export const followsSource = (spec: TopicSpec | undefined): boolean =>

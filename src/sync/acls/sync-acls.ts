@@ -1,6 +1,6 @@
 import type { AclBinding } from '../../client/admin-acls.js'
 import { authorizedOnCluster, authorizedOnTopics, isAuthorized } from '../../client/authorized-operations.js'
-import { describeBinding, formatBinding, guardOf } from '../../mirror/acl-bindings.js'
+import { describeBinding, formatBinding } from '../../mirror/acl-bindings.js'
 import { parseAclRules } from '../../mirror/acl-rules.js'
 import { latestState } from '../../mirror/spec-store.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
@@ -8,11 +8,13 @@ import type { SyncContext, SyncReport } from '../types.js'
 import { guardTopics, isSuperUser } from './guard.js'
 import { lookAtAcls } from './look.js'
 import { bindsEverybody, isGuard, planAcls } from './plan.js'
-import { releaseTopics } from './release-acls.js'
+import { foreignGuards, releaseTopics } from './release-acls.js'
+import { leftAlone, unreleased } from './release-plan.js'
 import { AclRound } from './round.js'
-import { type AclStep, followers, gone, isLive } from './step.js'
+import { type AclStep, followers, isLive } from './step.js'
 
 const NOTHING: SyncReport = { changes: 0, problems: [], notes: [] }
+const NO_AUTHORIZER = 'the destination has no authorizer: no rules are copied, and topics are only watched for foreign writes'
 
 /**
  * One round: the rules that `mirror.acl.include` takes from the source, and the guard over mirrored topics.
@@ -23,12 +25,10 @@ const NOTHING: SyncReport = { changes: 0, problems: [], notes: [] }
  */
 export async function syncAcls(context: SyncContext): Promise<SyncReport> {
   const known = context.state().mirror(context.mirror)
-  if (known === undefined || (known.acls.size === 0 && followers(known.topics).length === 0)) return NOTHING
+  if (known === undefined || (known.acls.size === 0 && known.topics.size === 0)) return NOTHING
   const { destination, store } = context
   const here = await lookAtAcls(destination)
-  if (here.kind === 'no-authorizer') {
-    return { ...NOTHING, notes: ['the destination has no authorizer: no rules are copied, and topics are only watched for foreign writes'] }
-  }
+  if (here.kind === 'no-authorizer') return followers(known.topics).length === 0 ? NOTHING : { ...NOTHING, notes: [NO_AUTHORIZER] }
   if (here.kind === 'forbidden') return { ...NOTHING, problems: [missing('DESCRIBE', 'destination')] }
   const [state, operations] = await Promise.all([latestState(store), authorizedOnCluster(destination)])
   const mirror = state.mirror(context.mirror)
@@ -50,11 +50,14 @@ const missing = (right: string, side: 'source' | 'destination') => ({
   message: `a right is missing: ${right} on the cluster of the ${side}`,
 })
 
-/** A topic that left without anybody who could lift its guard. */
-async function finishReleases({ context, state, mirror, present, mayAlter, notes }: AclRound): Promise<void> {
-  const topics = gone(mirror.topics).filter((topic) => mirror.acls.get(formatBinding(guardOf(topic)))?.what === 'guard')
-  if (topics.length === 0 || !mayAlter || !context.ownsShard()) return
-  notes.push(...(await releaseTopics(context, { state, mirror: mirror.name, topics, present })))
+/** Topics that left without anybody who could lift their guards or give back their rights. */
+async function finishReleases({ context, state, mirror: { name: mirror }, present, mayAlter, notes }: AclRound): Promise<void> {
+  const topics = unreleased(state, mirror)
+  if (topics.length > 0 && mayAlter && context.ownsShard()) {
+    notes.push(...(await releaseTopics(context, { state, mirror, topics, present })).warnings)
+  }
+  const others = leftAlone(state, mirror).filter((topic) => !topics.includes(topic))
+  notes.push(...foreignGuards({ state, mirror, topics: others, present }))
 }
 
 async function copyRules(round: AclRound, superUser: boolean): Promise<void> {
@@ -96,26 +99,25 @@ function note({ notes }: AclRound, what: string, bindings: readonly AclBinding[]
 
 /** Somebody who is denied something may be the runner itself; what it is called on the destination only the brokers know. */
 async function applyWatchfully(round: AclRound, denials: readonly AclStep[]): Promise<void> {
-  if (denials.length === 0 || (await applyUnlessBinding(round, denials))) return
-  for (const principal of new Set(denials.map(({ binding }) => binding.principal))) {
-    const own = denials.filter(({ binding }) => binding.principal === principal).map((step) => ({ ...step, record: CREATED }))
-    if (await applyUnlessBinding(round, own)) continue
-    for (const { binding } of own) round.problem(describeBinding(binding), 'it binds the runner, and is withheld until its topics leave')
+  const binding = await applyUnlessBinding(round, denials)
+  for (const principal of new Set(binding.map(({ binding }) => binding.principal))) {
+    const own = binding.filter((step) => step.binding.principal === principal)
+    const again = own.map((step) => ({ ...step, effect: 'create', record: { what: 'created' } }) as const)
+    for (const { binding } of await applyUnlessBinding(round, again)) {
+      round.problem(describeBinding(binding), 'it binds the runner, and is withheld until its topics leave')
+    }
   }
 }
 
-const CREATED = { what: 'created' } as const
-const WITHHELD = { what: 'withheld' } as const
-
-/** Creates rules that deny something, and takes them back where the runner has lost a right by them; false then. */
-async function applyUnlessBinding(round: AclRound, denials: readonly AclStep[]): Promise<boolean> {
+/** Creates rules that deny something, and gives those that it took back, as the runner had lost a right by one of them. */
+async function applyUnlessBinding(round: AclRound, denials: readonly AclStep[]): Promise<readonly AclStep[]> {
+  if (denials.length === 0) return []
   const { destination } = round.context
   const topics = [...round.following, STATE_TOPIC]
   const before = await authorizedOnTopics(destination, topics)
   const created = await round.apply(denials)
-  if (created.length === 0) return true
+  if (created.length === 0) return []
   const after = await authorizedOnTopics(destination, topics)
-  if ([...before].every(([topic, bits]) => ((after.get(topic) ?? bits) & bits) === bits)) return true
-  await round.apply(created.map((step) => ({ ...step, effect: 'delete', record: WITHHELD, before: undefined })))
-  return false
+  if ([...before].every(([topic, bits]) => ((after.get(topic) ?? bits) & bits) === bits)) return []
+  return round.apply(created.map((step) => ({ ...step, effect: 'delete', record: { what: 'withheld' } })))
 }
