@@ -170,7 +170,7 @@ async function checkIdentities(
       `topic ${topic} was deleted and created again on the destination, and partition ${partition} holds data of its own up to offset ${positions.destination.logEndOffset}. ${seeWhatDiffers(context)}`,
     )
   }
-  await context.prepareDestination(destinationLeader.topicId)
+  await context.prepareDestination()
   await book.update({
     destinationTopicId: destinationLeader.topicId,
     sourceLeaderEpochs: [],

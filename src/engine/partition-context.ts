@@ -32,8 +32,8 @@ export interface PartitionContext {
   maxMessageBytes(): Promise<number>
   /** The limit is read anew when it is next asked for. */
   forgetMaxMessageBytes(): void
-  /** Puts the held settings on a destination topic that was rebuilt by somebody. */
-  prepareDestination(topicId: string): Promise<void>
+  /** Puts the held settings on a destination topic that was rebuilt by somebody. Throws LostPlace once it was failed over. */
+  prepareDestination(): Promise<void>
   /** DeleteRecords on the destination, best effort where the topic's policy forbids it. */
   deleteRecords(before: bigint): Promise<void>
 }

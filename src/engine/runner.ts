@@ -3,8 +3,7 @@ import type { Cluster } from '../client/cluster.js'
 import { GroupMembership } from '../client/group.js'
 import { assignShards } from '../mirror/assignor.js'
 import { type MirrorConfig, mirrorConfigOf } from '../mirror/config.js'
-import { isActive, MirrorState, type StateRecord } from '../mirror/fold.js'
-import { forcedSettings } from '../mirror/held.js'
+import { isAdded, MirrorState, type StateRecord } from '../mirror/fold.js'
 import { mirrorShardOf, SHARDS, shardOf } from '../mirror/shards.js'
 import { encodeValue, type PartitionStatus, type TopicSpec } from '../mirror/state.js'
 import { formatKey, parseKey, type StateKey } from '../mirror/state-keys.js'
@@ -304,7 +303,7 @@ export class Runner {
     const wanted = new Map<string, Wanted>()
     for (const entry of this.served()) {
       for (const [topic, spec] of entry.topics) {
-        if (!isActive(spec)) continue
+        if (!isAdded(spec)) continue
         for (let partition = 0; partition < spec.partitions; partition++) {
           const shard = shardOf(entry.name, topic, partition, SHARDS)
           if (this.ownership.holds(shard))
@@ -345,12 +344,19 @@ export class Runner {
       isReleased: () => held.partition?.isReleased ?? false,
       maxMessageBytes: () => this.care.maxMessageBytes(topic),
       forgetMaxMessageBytes: () => this.care.forget(topic),
-      prepareDestination: () => this.care.apply(topic, forcedSettings(Object.keys(held.spec.held))),
+      prepareDestination: () => this.care.hold(topic, held.spec, () => this.stillCopied(want)),
       deleteRecords: (before) => this.care.deleteRecords(topic, partition, before),
     }
     const write = (status: PartitionStatus) => this.writeStatus(want, status)
     held.partition = new PartitionMirror(context, this.state.status(mirror, topic, partition), write)
     return held as Held
+  }
+
+  /** Whether the mirror still has the topic, by the operators' word of now: what was read before may be old. */
+  private async stillCopied({ mirror, topic, spec }: Wanted): Promise<boolean> {
+    await this.options.log.caughtUp([SPEC_PARTITION], STATE_READ_WITHIN_MS)
+    const now = this.state.mirror(mirror)?.topics.get(topic)
+    return now?.addedAt === spec.addedAt && (now.desired === 'MIRRORING' || now.desired === 'PAUSED')
   }
 
   private async writeStatus({ mirror, topic, partition, shard }: Wanted, status: PartitionStatus): Promise<void> {

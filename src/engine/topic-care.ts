@@ -1,6 +1,9 @@
 import { deleteRecords, describeConfigs, incrementalAlterConfigs, unwrap } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
+import { forcedSettings, releaseSettings } from '../mirror/held.js'
+import type { TopicSpec } from '../mirror/state.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
+import { LostPlace } from './errors.js'
 
 const FRESH_MS = 30_000
 
@@ -28,10 +31,25 @@ export class TopicCare {
     this.limits.delete(topic)
   }
 
-  /** Sets topic settings, leaving all others alone. Throws KafkaError. */
-  async apply(topic: string, settings: ReadonlyMap<string, string>): Promise<void> {
+  /**
+   * Holds the settings of a topic that was rebuilt by somebody. `stillOurs` asks whether the mirror still copies it, by the operators'
+   * word of that moment: settings that a failover has taken off must not be put back by a runner that was frozen meanwhile, so it is asked
+   * before, and what was put on behind a failover comes off again. Throws LostPlace then, KafkaError.
+   */
+  async hold(topic: string, { held }: Pick<TopicSpec, 'held'>, stillOurs: () => Promise<boolean>): Promise<void> {
+    if (!(await stillOurs())) throw new LostPlace()
+    await this.apply(topic, forcedSettings(Object.keys(held)))
+    if (await stillOurs()) return
+    await this.apply(topic, releaseSettings(held))
+    throw new LostPlace()
+  }
+
+  /** Sets topic settings, leaving all others alone; null removes an override. */
+  private async apply(topic: string, settings: ReadonlyMap<string, string | null>): Promise<void> {
     this.forget(topic)
-    const [outcome] = await incrementalAlterConfigs(this.destination, [{ resource: { type: 'topic', name: topic }, set: settings }])
+    const set = new Map([...settings].flatMap(([key, value]) => (value === null ? [] : [[key, value] as const])))
+    const unset = [...settings].flatMap(([key, value]) => (value === null ? [key] : []))
+    const [outcome] = await incrementalAlterConfigs(this.destination, [{ resource: { type: 'topic', name: topic }, set, unset }])
     unwrap(outcome!)
   }
 

@@ -193,6 +193,9 @@ export type ActiveTopic = TopicSpec & { readonly desired: Exclude<TopicSpec['des
 
 export const isActive = (spec: TopicSpec | undefined): spec is ActiveTopic => spec !== undefined && spec.desired !== 'STOPPED'
 
+/** One whose addition is finished: before that there is nothing to copy into. */
+export const isAdded = (spec: TopicSpec | undefined): spec is ActiveTopic => isActive(spec) && spec.desired !== 'ADDING'
+
 function put<K, V>(map: Map<K, V>, key: K, value: V | undefined): boolean {
   if (value === undefined) return map.delete(key)
   map.set(key, value)

@@ -35,7 +35,11 @@ export interface PartitionProducer {
   readonly epoch: number
 }
 
-const DESIRED = ['MIRRORING', 'STOPPING', 'STOPPED', 'PAUSED'] as const
+const DESIRED = ['ADDING', 'MIRRORING', 'STOPPING', 'STOPPED', 'PAUSED'] as const
+/**
+ * ADDING is on record before anything of the destination's topic is touched, so that none keeps settings of ours that no mirror names;
+ * nothing is copied yet. `add` again goes on with it, `remove` undoes it.
+ */
 export type DesiredState = (typeof DESIRED)[number]
 
 /**
@@ -65,12 +69,6 @@ export interface ReplacedTopic {
   readonly differsFrom: readonly bigint[]
 }
 
-/** What a partition of the destination held already when its topic was added. */
-export interface FoundLog {
-  readonly logStartOffset: bigint
-  readonly logEndOffset: bigint
-}
-
 /** What is asked of a topic's owners while `desired` is STOPPING, and what came of it. */
 export interface Stopping {
   /** Tells this request from others: owners repeat it in their answer. Milliseconds since the epoch. */
@@ -80,6 +78,12 @@ export interface Stopping {
    * first fence, and for good: what a late owner says would count in the fence's marker, and what clients wrote since.
    */
   readonly logEnds?: readonly (bigint | null)[] | undefined
+}
+
+/** What a partition of the destination held already when its topic was added. */
+export interface FoundLog {
+  readonly logStartOffset: bigint
+  readonly logEndOffset: bigint
 }
 
 export interface TopicSpec {
@@ -96,6 +100,11 @@ export interface TopicSpec {
   readonly held: Readonly<Record<string, string | null>>
   /** The source's own settings that the destination has, in force or held; undefined before they were first compared. */
   readonly taken?: Readonly<Record<string, string>> | undefined
+  /**
+   * Ids of the clusters the source has the topic from, nearest first, as last seen; empty where it begins there, undefined where the
+   * source's own mirrors could not be read.
+   */
+  readonly origins?: readonly string[] | undefined
   /**
    * By partition; undefined where the mirror began with nothing, as later partitions do. What lies there is what the source has, but
    * not this mirror's copy: it may be transactions' and begin elsewhere.
@@ -269,6 +278,7 @@ const DECODERS: { readonly [K in StateKind]: (json: Json) => StateValues[K] } = 
     producers: arrayOf(json.producers, 'producers', producerOf),
     held: mapValuesOf(json.held, 'held', (item, field) => (item === null ? null : textOf(item, field))),
     taken: optionally(json.taken, 'taken', (item, field) => mapValuesOf(item, field, textOf)),
+    origins: optionally(json.origins, 'origins', (item, field) => arrayOf(item, field, textOf)),
     found: optionally(json.found, 'found', (item, field) => arrayOf(item, field, foundLogOf)),
     addedAt: numberOf(json.addedAt, 'addedAt'),
     reseed: optionally(json.reseed, 'reseed', reseedOf),
@@ -367,14 +377,6 @@ function producerOf(item: unknown, field: string): PartitionProducer {
   return { id: int64Of(producer.id, `${field}.id`), epoch: numberOf(producer.epoch, `${field}.epoch`) }
 }
 
-function foundLogOf(item: unknown, field: string): FoundLog {
-  const log = objectOf(item, field)
-  return {
-    logStartOffset: int64Of(log.logStartOffset, `${field}.logStartOffset`),
-    logEndOffset: int64Of(log.logEndOffset, `${field}.logEndOffset`),
-  }
-}
-
 function stoppingOf(item: unknown, field: string): Stopping {
   const stopping = objectOf(item, field)
   return {
@@ -382,6 +384,14 @@ function stoppingOf(item: unknown, field: string): Stopping {
     logEnds: optionally(stopping.logEnds, `${field}.logEnds`, (value, name) =>
       arrayOf(value, name, (end, which) => (end === null ? null : int64Of(end, which))),
     ),
+  }
+}
+
+function foundLogOf(item: unknown, field: string): FoundLog {
+  const log = objectOf(item, field)
+  return {
+    logStartOffset: int64Of(log.logStartOffset, `${field}.logStartOffset`),
+    logEndOffset: int64Of(log.logEndOffset, `${field}.logEndOffset`),
   }
 }
 

@@ -48,6 +48,7 @@ export function decide(
     const spec = mirror.topics.get(topic)!
     const base = { topic, mirror: mirror.name }
     if (spec.desired === 'STOPPING') return { ...base, ok: false, error: leaving(mirror.name, topic, spec) }
+    if (spec.desired === 'ADDING') return { ...base, ok: false, error: coming(mirror.name, topic) }
     if (spec.desired !== wanted) changed.set(topic, spec)
     return { ...base, ok: true, partitions: spec.partitions, how: spec.desired === wanted ? 'unchanged' : 'changed' }
   })
@@ -57,6 +58,13 @@ export function decide(
   })
   return { results: [...missing, ...results].sort(byName), changed }
 }
+
+const coming = (mirror: string, topic: string) =>
+  failure(
+    'CONFLICT',
+    `topic ${topic} is being added to mirror ${mirror}`,
+    'Try again once it is; if that was interrupted, add goes on with it.',
+  )
 
 function leaving(mirror: string, topic: string, { reseed }: TopicSpec): MirrorError {
   return reseed === undefined

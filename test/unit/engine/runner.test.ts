@@ -117,6 +117,9 @@ class World {
     }),
     ListOffsets: () => ({ topics: [{ partitions: [{ errorCode: 0, offset: 0n }] }] }),
     DescribeProducers: () => ({ topics: [{ partitions: [{ errorCode: 0, activeProducers: [] }] }] }),
+    IncrementalAlterConfigs: ({ resources }: { resources: object[] }) => ({
+      responses: resources.map((resource) => ({ ...resource, errorCode: 0, errorMessage: null })),
+    }),
     DescribeConfigs: ({ resources }: { resources: object[] }) => ({
       results: resources.map((resource) => ({ ...resource, errorCode: 0, configs: [{ name: 'max.message.bytes', value: '1048588' }] })),
     }),
@@ -320,6 +323,27 @@ describe('a runner', () => {
     log.operator(topicRecord('m', 'orders', topicSpec({ partitions: 1 })))
     await settle()
     expect(answer()).toMatchObject({ state: 'MIRRORING', stoppedAt: undefined, answers: undefined })
+    await runner.drain()
+  })
+
+  it('holds the settings of a topic that was rebuilt, unless it has left by what is written now', async () => {
+    const rebuilt = topicSpec({ partitions: 1, destinationTopicId: ID(9), held: { 'retention.ms': null } })
+    const kept = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', rebuilt)])
+    const changes = () => kept.world.requests.filter((name) => name === 'IncrementalAlterConfigs').length
+    expect([kept.states(), changes()]).toEqual([{ 'orders-0': 'MIRRORING' }, 1])
+    kept.log.unread.push(topicRecord('m', 'other', { ...rebuilt, desired: 'STOPPED' }))
+    kept.log.operator(topicRecord('m', 'other', rebuilt))
+    await settle()
+    expect([kept.states(), changes()]).toEqual([{ 'orders-0': 'MIRRORING' }, 1])
+    await kept.runner.drain()
+  })
+
+  it('takes a topic up once its addition is done', async () => {
+    const { log, runner, states } = await setUp([mirrorRecord('m'), topicRecord('m', 'orders', topicSpec({ desired: 'ADDING' }))])
+    expect([states(), log.statuses]).toEqual([{}, []])
+    log.operator(topicRecord('m', 'orders', topicSpec()))
+    await settle()
+    expect(states()).toEqual({ 'orders-0': 'MIRRORING', 'orders-1': 'MIRRORING' })
     await runner.drain()
   })
 

@@ -18,6 +18,7 @@ const mirror = {
   topics: new Map([
     ['copied', spec('MIRRORING')],
     ['halted', spec('PAUSED')],
+    ['coming', spec('ADDING')],
     ['leaving', spec('STOPPING')],
     ['gone', spec('STOPPED')],
     ['again', spec('STOPPING', { reseed: { at: 1, tailTopic: undefined, kept: false } })],
@@ -28,6 +29,7 @@ test('a whole mirror is every topic that belongs to it; what leaves it cannot be
   const { results, changed } = decide(mirror, undefined, 'PAUSED')
   expect(results).toMatchObject([
     { topic: 'again', ok: false, error: { code: 'CONFLICT', message: 'topic again of mirror m is being copied again' } },
+    { topic: 'coming', ok: false, error: { code: 'CONFLICT', message: 'topic coming is being added to mirror m' } },
     { topic: 'copied', ok: true, how: 'changed', partitions: 3 },
     { topic: 'halted', ok: true, how: 'unchanged' },
     { topic: 'leaving', ok: false, error: { code: 'CONFLICT', message: 'topic leaving is being removed from mirror m' } },
@@ -36,7 +38,7 @@ test('a whole mirror is every topic that belongs to it; what leaves it cannot be
 })
 
 test('only what is paused is resumed, by name or pattern, and what is not there is named', () => {
-  const { results, changed } = decide(mirror, ['c.*', 'halted', 'gone', 'x.*'], 'MIRRORING')
+  const { results, changed } = decide(mirror, ['cop.*', 'halted', 'gone', 'x.*'], 'MIRRORING')
   expect(results.map(({ topic, ok }) => [topic, ok])).toEqual([
     ['copied', true],
     ['gone', false],
