@@ -60,6 +60,11 @@ export class KeyedLog {
     })
   }
 
+  /** {@link load} for one partition only, and nothing that {@link follow} goes on from. */
+  loadPartition(partition: number): Promise<LogRecord[] | undefined> {
+    return retrying(async () => (await this.newReader())?.read([partition], 'high watermark', READ_TIMEOUT_MS))
+  }
+
   /**
    * Gives new records to `onRecords` as they come, until `signal` is aborted. What goes wrong with the cluster is told to
    * `failed` and tried again for ever; an error thrown by `onRecords` ends it.

@@ -3,6 +3,7 @@ import { startTestBroker, type TestBroker, type TestBrokers, useBrokers } from '
 import { KafkaAdmin } from '../support/kafka-admin.js'
 import { readLog, writeLog, writeTransactions } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, Mirroring } from '../support/mirroring.js'
+import { eventually } from '../support/wait.js'
 
 /** A is where all begins, B the cluster in the middle; C comes with the tests. */
 const brokers = useBrokers({ source: { properties: DESTINATION_PROPERTIES }, destination: { properties: DESTINATION_PROPERTIES } })
@@ -33,6 +34,7 @@ const ab = mirroringOf('a-b', a, b)
 const ac = mirroringOf('a-c', a, () => c)
 const bc = mirroringOf('b-c', b, () => c)
 const ba = mirroringOf('b-a', b, a)
+const ca = mirroringOf('c-a', () => c, a)
 
 beforeAll(async () => {
   const broker = await startTestBroker({ properties: DESTINATION_PROPERTIES })
@@ -110,4 +112,20 @@ test('both directions at once on different topics; the same topic never goes in 
   const state = await ba.state()
   expect(state.mirrorOf('west')).toBe('b-a')
   expect(state.mirrorOf('east')).toBeUndefined()
+})
+
+test('a ring of three clusters is refused, in whatever order its links are made', async () => {
+  const refused = [{ ok: false, error: { code: 'INVALID_REQUEST', message: expect.stringContaining('which has it from this one') } }]
+  for (const topic of ['ring', 'late']) await a().admin.createTopic(topic, { partitions: 2 })
+  await ab.add('ring')
+  await bc.add('ring')
+  expect((await ca.admin.addTopicsToMirror({ ring: 'c-a' })).topics).toMatchObject(refused)
+
+  await b().admin.createTopic('late', { partitions: 2 })
+  await bc.add('late')
+  await ab.add('late')
+  // Its runner finds what lies behind its source now.
+  await eventually(async () => (await bc.state()).mirror('b-c')!.topics.get('late')?.origins?.length === 1)
+  expect((await ca.admin.addTopicsToMirror({ late: 'c-a' })).topics).toMatchObject(refused)
+  expect((await ca.state()).mirrorOf('ring') ?? (await ca.state()).mirrorOf('late')).toBeUndefined()
 })

@@ -1,24 +1,39 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Cluster } from '../../src/client/cluster.js'
+import { clientConfigOf } from '../../src/client/config.js'
+import { KeyedLog } from '../../src/client/keyed-log.js'
+import { put } from '../../src/mirror/spec-store.js'
+import { SPEC_PARTITION, STATE_TOPIC } from '../../src/mirror/state-topic.js'
 import { MirrorAdmin } from '../../src/service/index.js'
+import { StateStore } from '../../src/service/state-store.js'
 import { discovery } from '../../src/sync/topics/discovery.js'
 import { growth } from '../../src/sync/topics/growth.js'
 import { type TestBroker, useBrokers } from '../support/brokers.js'
 import { writeLog } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, useMirroring } from '../support/mirroring.js'
-import { SyncRounds } from '../support/sync-rounds.js'
+import { type Moment, SyncRounds } from '../support/sync-rounds.js'
 import { eventually } from '../support/wait.js'
 
 const kafka = useBrokers({ destination: { properties: DESTINATION_PROPERTIES } })
 const mirroring = useMirroring(kafka)
 let rounds: SyncRounds
+let source: Cluster
+/** Of the mirrors that the source is itself the destination of. */
+let sourceState: KeyedLog
 
 const bootstraps = () => ({ source: kafka.source.bootstrap, destination: kafka.destination.bootstrap })
 
 beforeAll(async () => {
   await mirroring.create()
   rounds = new SyncRounds('m', bootstraps())
+  source = new Cluster(clientConfigOf(new Map([['bootstrap.servers', kafka.source.bootstrap]])).config)
+  await new StateStore(source).ensure()
+  sourceState = new KeyedLog(source, STATE_TOPIC)
 })
-afterAll(() => rounds?.close())
+afterAll(async () => {
+  await rounds?.close()
+  await source?.close()
+})
 
 const include = (patterns: string, exclude = '') =>
   mirroring.admin.alterMirror('m', { set: { 'mirror.topics.include': patterns, 'mirror.topics.exclude': exclude } })
@@ -27,6 +42,23 @@ const topicsHere = async () => Object.keys(await kafka.destination.admin.topics(
 const createThere = async (...topics: readonly string[]) => {
   for (const topic of topics) await kafka.source.admin.createTopic(topic, { partitions: 1 })
 }
+
+const isHeld = (topic: string) =>
+  eventually(async () => {
+    expect(await kafka.destination.admin.topicConfigs(topic)).toMatchObject({ 'retention.ms': '-1', 'cleanup.policy': 'delete' })
+    return true
+  })
+
+const killedAt = (moment: Moment) => async (now: Moment) => {
+  if (now === moment) throw new Error('killed')
+}
+
+/** The controller has changed them; brokers learn of it a moment later. */
+const settled = (topic: string, values: Readonly<Record<string, string>>) =>
+  eventually(async () => {
+    expect(await kafka.destination.admin.topicConfigs(topic)).toEqual(values)
+    return true
+  })
 
 /** The controller has done it; brokers learn of it a moment later. */
 async function remove({ admin }: TestBroker, topic: string): Promise<void> {
@@ -112,9 +144,58 @@ describe('discovery', () => {
     expect(problems[0]!.message).toContain("holds data that is not the source's")
   })
 
-  it('leaves topics to the mirror that has them, and refuses one that its source copies from this cluster', async () => {
-    await include('owned,circle')
-    await createThere('owned', 'circle')
+  it('has an addition on record before it touches a topic: what is interrupted is finished by the next round, or undone', async () => {
+    const own = { 'retention.ms': '7000000', 'cleanup.policy': 'compact' }
+    for (const topic of ['half.on', 'half.off']) {
+      await createThere(topic)
+      await kafka.destination.admin.createTopic(topic, { partitions: 1, configs: own })
+    }
+    for (const topic of ['half.on', 'half.off']) {
+      await include(topic)
+      const { changes, problems } = await rounds.round(discovery, { interrupt: killedAt('before decision 2') })
+      expect([changes, problems.map(({ item }) => item)]).toEqual([0, [topic]])
+      await isHeld(topic)
+      expect(await specOf(topic)).toMatchObject({ desired: 'ADDING', held: own })
+    }
+    await include('half\\..*')
+    const removed = await mirroring.admin.removeTopicsFromMirror('m', ['half.off'])
+    expect(removed.topics).toMatchObject([{ ok: true }])
+    await settled('half.off', own)
+    expect(await rounds.round(discovery)).toEqual({ changes: 1, problems: [], notes: [] })
+    expect(await specOf('half.on')).toMatchObject({ desired: 'MIRRORING', held: own, producers: [{}] })
+    expect(await specOf('half.off')).toMatchObject({ desired: 'STOPPED' })
+  })
+
+  it.each([
+    ['before decision 1', false],
+    ['after decision 1', true],
+    ['before decision 2', true],
+  ] as const)('leaves nothing of a mirror that is deleted while it adds a topic (%s)', async (moment, created) => {
+    const topic = `overtaken-${moment.replaceAll(' ', '-')}`
+    await kafka.source.admin.createTopic(topic, { partitions: 1, configs: { 'retention.ms': '8000000' } })
+    await mirroring.admin.createMirror('o', { 'bootstrap.servers': kafka.source.bootstrap, 'mirror.topics.include': topic })
+    const other = new SyncRounds('o', bootstraps())
+    try {
+      const { changes } = await other.round(discovery, {
+        interrupt: async (now) => {
+          if (now === moment) await mirroring.admin.deleteMirror('o')
+        },
+      })
+      expect(changes).toBe(0)
+    } finally {
+      await other.close()
+    }
+    expect((await rounds.state()).mirror('o')).toBeUndefined()
+    // What was asked for before is seen wherever what was asked for later is.
+    await kafka.destination.admin.createTopic(`${topic}-witness`)
+    await eventually(async () => (await topicsHere()).includes(`${topic}-witness`))
+    expect((await topicsHere()).includes(topic)).toBe(created)
+    if (created) await settled(topic, { 'retention.ms': '8000000' })
+  })
+
+  it('leaves topics to the mirror that has them, and those that its source has from this cluster', async () => {
+    await include('owned,circle,ring')
+    await createThere('owned', 'circle', 'ring')
     await mirroring.admin.createMirror('n', { 'bootstrap.servers': kafka.source.bootstrap })
     await mirroring.admin.addTopicsToMirror({ owned: 'n' })
     await kafka.destination.admin.createTopic('circle')
@@ -123,15 +204,38 @@ describe('discovery', () => {
       await there.createMirror('back', { 'bootstrap.servers': kafka.destination.bootstrap })
       const { topics } = await there.addTopicsToMirror({ circle: 'back' })
       expect(topics).toMatchObject([{ ok: true }])
-      const { changes, problems } = await rounds.round(discovery)
-      expect(changes).toBe(0)
-      expect(problems.map(({ message }) => message).sort()).toEqual([
-        expect.stringContaining('topic circle would be mirrored in a circle: mirror back on the source copies it from this cluster'),
-        expect.stringContaining('topic owned is already mirrored by mirror n'),
-      ])
+      const { changes, problems, notes } = await rounds.round(discovery)
+      expect(changes).toBe(1)
+      expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('topic owned is already mirrored by mirror n')])
+      expect(notes).toEqual(['not copied back, since the source has them from this cluster: circle'])
+      // Closed where nobody saw it, as at the same moment on both sides.
+      const ring = (await specOf('ring'))!
+      expect(ring.origins).toEqual([])
+      await sourceState.append(SPEC_PARTITION, [put({ kind: 'topic', mirror: 'back', topic: 'ring' }, { ...ring, held: {} })])
+      const told = (await rounds.round(growth)).problems.filter(({ item }) => item === 'ring')
+      expect(told).toEqual([{ item: 'ring', message: expect.stringContaining('is mirrored in a circle') }])
+      expect((await specOf('ring'))?.origins).toHaveLength(1)
+      await there.removeTopicsFromMirror('back', ['ring'])
+      await rounds.round(growth)
+      expect((await specOf('ring'))?.origins).toEqual([])
     } finally {
       await there.close()
     }
+  })
+
+  it("takes no topic in by a pattern that is here already while the source's own mirrors cannot be read", async () => {
+    await include('unsure,sure')
+    await createThere('unsure', 'sure')
+    await kafka.destination.admin.createTopic('unsure')
+    const write = (value: string | null) => sourceState.append(SPEC_PARTITION, [{ key: 'topic/back/unsure', value }])
+    await write('{"version":99}')
+    const { changes, problems } = await rounds.round(discovery)
+    expect([changes, problems]).toEqual([
+      1,
+      [{ item: 'unsure', message: expect.stringContaining('whether the source has it from there is unknown') }],
+    ])
+    await write(null)
+    expect(await rounds.round(discovery)).toEqual({ changes: 1, problems: [], notes: [] })
   })
 })
 

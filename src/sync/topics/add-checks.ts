@@ -1,11 +1,11 @@
 import type { TopicMetadata } from '../../client/metadata.js'
 import { failure } from '../../mirror/errors.js'
 import type { MirrorState } from '../../mirror/fold.js'
-import { isActive } from '../../mirror/fold.js'
 import { CLUSTER_OWN_TOPICS } from '../../mirror/state-topic.js'
 import { kafkaError } from '../../protocol/errors.js'
 import { NO_UUID } from '../../protocol/schema.js'
 import { uuidToBase64 } from '../../protocol/uuid.js'
+import { isCircle, mirrorWith, type SourceState } from './origins.js'
 
 /** Refuses what must not be mirrored whatever the logs say. Throws MirrorError. */
 export function checkSourceTopic(source: TopicMetadata, wantedId: string | undefined): void {
@@ -49,15 +49,15 @@ export function checkNotTaken(state: MirrorState, mirror: string, topic: string)
   }
 }
 
-/** Refuses A→B→A: the source must not be copying this topic from the destination. */
-export function checkNoLoop(sourceState: MirrorState | undefined, destinationClusterId: string, topic: string): void {
-  const back = sourceState
-    ?.mirrors()
-    .find((entry) => entry.spec.sourceClusterId === destinationClusterId && isActive(entry.topics.get(topic)))
-  if (back === undefined) return
+/** Refuses A→B→A and A→B→C→A: the source must not have this topic from the destination. Throws MirrorError. */
+export function checkNoLoop(source: SourceState, destinationClusterId: string, topic: string): void {
+  if (source === 'unknown' || !isCircle(source, topic, destinationClusterId)) return
+  const { name, spec } = mirrorWith(source, topic)!
+  const from =
+    spec.sourceClusterId === destinationClusterId ? 'this cluster' : `cluster ${spec.sourceClusterId}, which has it from this one`
   throw failure(
     'INVALID_REQUEST',
-    `topic ${topic} would be mirrored in a circle: mirror ${back.name} on the source copies it from this cluster`,
-    `Remove it from mirror ${back.name} there first.`,
+    `topic ${topic} would be mirrored in a circle: mirror ${name} on the source copies it from ${from}`,
+    `Remove it from mirror ${name} there first.`,
   )
 }

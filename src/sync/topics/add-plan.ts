@@ -1,14 +1,13 @@
 import type { Cluster } from '../../client/cluster.js'
-import { KeyedLog } from '../../client/keyed-log.js'
 import type { TopicMetadata } from '../../client/metadata.js'
 import { failure } from '../../mirror/errors.js'
-import { isMissingRight } from '../../mirror/failures.js'
-import { isActive, MirrorState } from '../../mirror/fold.js'
+import { isAdded, type MirrorState } from '../../mirror/fold.js'
 import type { TopicSpec } from '../../mirror/state.js'
-import { STATE_TOPIC } from '../../mirror/state-topic.js'
 import type { TopicAdmission } from '../types.js'
 import { checkNoLoop, checkNotTaken, checkSourceTopic } from './add-checks.js'
 import { type LogBounds, logBounds } from './log-bounds.js'
+import type { SourceState } from './origins.js'
+import { readSourceState } from './source-state.js'
 
 /** Fast-forward, as measured: offsets per second and bytes on disk per offset. */
 const FAST_FORWARD_PER_SECOND = 14e6
@@ -22,8 +21,7 @@ export interface Addition {
   readonly admission: TopicAdmission
   readonly sourceClusterId: string
   readonly sourceTopics: ReadonlyMap<string, TopicMetadata>
-  /** The mirrors the source itself is the destination of; undefined where they cannot be read. */
-  readonly sourceState: MirrorState | undefined
+  readonly sourceState: SourceState
   readonly destinationClusterId: string
 }
 
@@ -41,6 +39,8 @@ export interface Plan {
   readonly how: 'created' | 'taken-over' | 'continued' | 'unchanged'
   /** What the destination's partitions held when they were looked at; none where the topic is not there. */
   readonly found: readonly LogBounds[]
+  /** What an unfinished addition holds there already. */
+  readonly alreadyHeld?: TopicSpec['held'] | undefined
   readonly fastForward: FastForward | undefined
 }
 
@@ -50,20 +50,7 @@ export async function additionOf(
   known?: Addition['sourceTopics'],
 ): Promise<Addition> {
   const sourceTopics = known ?? (await sides.source.topics())
-  return { ...sides, sourceTopics, sourceState: await mirrorsOf(sides.source, sourceTopics) }
-}
-
-/**
- * The mirrors whose destination a source is, with the topics they copy: none without its state topic, unknown without the right to
- * read it. Throws KafkaError, ConnectionError: what could not be read now is not nothing.
- */
-async function mirrorsOf(source: Cluster, topics: ReadonlyMap<string, TopicMetadata>): Promise<MirrorState | undefined> {
-  if (!topics.has(STATE_TOPIC)) return undefined
-  const records = await new KeyedLog(source, STATE_TOPIC).load().catch((error: unknown) => {
-    if (isMissingRight(error)) return undefined
-    throw error
-  })
-  return records && MirrorState.of(records)
+  return { ...sides, sourceTopics, sourceState: await readSourceState(sides.source) }
 }
 
 /**
@@ -80,11 +67,19 @@ export async function planTopic(addition: Addition, state: MirrorState, topic: s
   const known = (await destination.topics([topic])).get(topic)
   const here = known === undefined || known.partitions.length === 0 ? undefined : known
   const spec = state.mirror(mirror)?.topics.get(topic)
-  if (isActive(spec)) return unchanged(there, here, spec)
+  if (isAdded(spec)) return unchanged(there, here, spec)
   const sourceBounds = await logBounds(source, topic, there.partitions.length)
   const existing = here && (await admission.checkExisting(there, here, sourceBounds))
   const found = existing?.bounds ?? []
-  return { there, here, how: existing?.how ?? 'created', found, fastForward: fastForwardOf(sourceBounds, found) }
+  const how = existing?.how ?? 'created'
+  return {
+    there,
+    here,
+    how,
+    found,
+    alreadyHeld: spec?.desired === 'ADDING' ? spec.held : undefined,
+    fastForward: fastForwardOf(sourceBounds, found),
+  }
 }
 
 /** A topic the mirror has already: fine as long as it is still the same topic on the source. */

@@ -1,63 +1,122 @@
 import type { Cluster } from '../../client/cluster.js'
 import { failure, MirrorError } from '../../mirror/errors.js'
-import { isActive, type MirrorState } from '../../mirror/fold.js'
+import { DESTINATION, toMirrorError } from '../../mirror/failures.js'
+import { type ActiveTopic, isActive, isAdded, type MirrorState } from '../../mirror/fold.js'
 import { mustExist, put, type SpecStore } from '../../mirror/spec-store.js'
 import type { FoundLog, TopicSpec } from '../../mirror/state.js'
 import { Errors, KafkaError } from '../../protocol/errors.js'
+import { NO_UUID } from '../../protocol/schema.js'
 import { checkNotTaken } from './add-checks.js'
 import type { Addition, Plan } from './add-plan.js'
-import { prepareTopic } from './destination-topic.js'
+import { carryOut, type IntendedTopic, intendTopic } from './destination-topic.js'
 import { logBounds } from './log-bounds.js'
+import { originsOf } from './origins.js'
+import { takenBack } from './taken-back.js'
 
 export interface AddingOptions {
   /** Of a topic that is created; default is the broker's. */
   readonly replicationFactor?: number | undefined
   /** `mirror.topic.properties.exclude`. */
   readonly excludedSettings: readonly string[]
-  /** Asked under the lock, last of all: whether the topic is still to be added. */
+  /** Asked under the lock, before anything is changed: whether the topic is still to be added. */
   readonly stillWanted?: (state: MirrorState) => boolean
   readonly now: () => number
 }
 
 export interface Added {
-  readonly topicId: string
+  readonly topicId: string | undefined
   readonly warnings: readonly string[]
   /** False if it turned out not to be wanted any more, or to be there already. */
   readonly added: boolean
 }
 
-/** Prepares the destination's topic, then records the addition, which makes runners begin. Throws MirrorError. */
+/**
+ * Puts the addition on record, prepares the destination's topic, and then records that it is done, which makes runners begin. Whatever
+ * is interrupted stays on record as ADDING, and is gone on with by the next addition or undone by a removal; what a removal has
+ * overtaken gets its own settings back. Throws MirrorError.
+ */
 export async function addPlanned(addition: Addition, plan: Plan, store: SpecStore, options: AddingOptions): Promise<Added> {
   const { mirror, source, destination } = addition
-  const { there, here } = plan
+  const { there, here, alreadyHeld } = plan
   const { replicationFactor, excludedSettings } = options
-  const prepared = await prepareTopic({ source, destination, there, here, replicationFactor, excludedSettings })
-  const found = here && (await foundLogs(destination, plan))
-  const added = await store.update((state) => {
-    const now = mustExist(state, mirror)
-    checkNotTaken(state, mirror, there.name)
-    const before = now.topics.get(there.name)
-    if (isActive(before) || options.stillWanted?.(state) === false) return { records: [], result: false }
-    const spec: TopicSpec = {
-      desired: 'MIRRORING',
-      sourceTopicId: there.topicId,
-      destinationTopicId: prepared.topicId,
-      partitions: there.partitions.length,
-      producers: prepared.producers,
-      held: prepared.held,
-      taken: prepared.taken,
-      found,
-      // It tells this addition from earlier ones, so it must differ from them whatever the clock says.
-      addedAt: Math.max(options.now(), (before?.addedAt ?? 0) + 1),
-    }
-    const pinned =
-      now.spec.sourceClusterId === undefined
-        ? [put({ kind: 'mirror', mirror }, { ...now.spec, sourceClusterId: addition.sourceClusterId })]
-        : []
-    return { records: [...pinned, put({ kind: 'topic', mirror, topic: there.name }, spec)], result: true }
-  })
-  return { topicId: prepared.topicId, warnings: prepared.warnings, added }
+  const preparation = { source, destination, there, here, replicationFactor, excludedSettings, alreadyHeld }
+  const intended = await intendTopic(preparation)
+  const begun = await begin(addition, plan, store, intended, options)
+  if (begun === undefined) return { topicId: here?.topicId, warnings: [], added: false }
+  try {
+    const prepared = await carryOut(preparation, intended)
+    const found = here && (await foundLogs(destination, plan))
+    const { topicId, taken, warnings } = prepared
+    const added = await finish(addition, there.name, begun, store, { destinationTopicId: topicId, taken, found })
+    if (added || !(await takenBack({ mirror, store, destination, now: options.now }, there.name, begun)))
+      return { topicId, warnings, added }
+  } catch (error) {
+    throw unfinished(error)
+  }
+  throw failure(
+    'CONFLICT',
+    `topic ${there.name} was removed from mirror ${mirror} while it was being added`,
+    'Add it again if it is wanted.',
+  )
 }
+
+/** The addition on record from now on, or as another has begun it; undefined if it is finished already, or not wanted any more. */
+function begin(
+  addition: Addition,
+  { there, here }: Plan,
+  store: SpecStore,
+  { settings, producers }: IntendedTopic,
+  { stillWanted, now }: AddingOptions,
+): Promise<ActiveTopic | undefined> {
+  const { mirror, sourceClusterId, destinationClusterId, sourceState } = addition
+  const topic = there.name
+  return store.update<ActiveTopic | undefined>((state) => {
+    if (stillWanted?.(state) === false) return { records: [], result: undefined }
+    const entry = mustExist(state, mirror)
+    checkNotTaken(state, mirror, topic)
+    const before = entry.topics.get(topic)
+    if (isAdded(before)) return { records: [], result: undefined }
+    const partitions = there.partitions.length
+    if (isActive(before) && before.sourceTopicId === there.topicId && before.partitions === partitions)
+      return { records: [], result: before }
+    const spec: ActiveTopic = {
+      desired: 'ADDING',
+      sourceTopicId: there.topicId,
+      destinationTopicId: here?.topicId ?? NO_UUID,
+      partitions,
+      producers,
+      held: settings.held,
+      origins: originsOf(sourceState, topic, destinationClusterId),
+      // It tells this addition from earlier ones, so it must differ from them whatever the clock says.
+      addedAt: Math.max(now(), (before?.addedAt ?? 0) + 1),
+    }
+    const pinned = entry.spec.sourceClusterId === undefined ? [put({ kind: 'mirror', mirror }, { ...entry.spec, sourceClusterId })] : []
+    return { records: [...pinned, put({ kind: 'topic', mirror, topic }, spec)], result: spec }
+  })
+}
+
+/** Lets runners begin. False if somebody else did so, or the topic has left meanwhile. */
+function finish(
+  { mirror }: Addition,
+  topic: string,
+  { addedAt }: ActiveTopic,
+  store: SpecStore,
+  prepared: Pick<TopicSpec, 'destinationTopicId' | 'taken' | 'found'>,
+): Promise<boolean> {
+  return store.update((state) => {
+    const now = state.mirror(mirror)?.topics.get(topic)
+    if (now?.addedAt !== addedAt || now.desired !== 'ADDING') return { records: [], result: false }
+    return { records: [put({ kind: 'topic', mirror, topic }, { ...now, ...prepared, desired: 'MIRRORING' })], result: true }
+  })
+}
+
+/** With the way on and the way out. */
+function unfinished(error: unknown): MirrorError {
+  const { code, kind, message, advice, cause } = toMirrorError(error, DESTINATION)
+  return new MirrorError(code, message, { kind, advice: [advice, UNFINISHED].filter(Boolean).join(' '), cause })
+}
+
+const UNFINISHED = 'It is on record as being added: add goes on with it, remove undoes it.'
 
 /**
  * What the destination holds now that its settings delete nothing any more. Throws MirrorError if it has grown since it was looked at:

@@ -1,24 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describeConfigs, type Result } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
 import { batchesOf, inPool } from '../../client/many.js'
 import { isThere } from '../../client/metadata.js'
 import { DESTINATION, type Place, sourceOf, toMirrorError } from '../../mirror/failures.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
-import { releaseSettings, type TopicConfigs } from '../../mirror/held.js'
-import { latestState, put } from '../../mirror/spec-store.js'
+import type { TopicConfigs } from '../../mirror/held.js'
+import { put } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import { idsDiffer } from '../../protocol/uuid.js'
 import type { SyncContext, SyncLoop } from '../types.js'
 import { caredFor, destinationIdsOf, isAnyOf, isCaredFor } from './active-topics.js'
 import { type ConfigSides, planConfigs, sameValues, takenAfter } from './config-plan.js'
+import { takenBack } from './taken-back.js'
 import { type AppliedSettings, applyTopicSettings, refusalWarnings, topicConfigsOf } from './topic-settings.js'
 
 const TOPICS_PER_REQUEST = 100
 const TOPICS_AT_ONCE = 8
-/** A removal that is under way is waited for: it may have done its part for the topic already, or still has to. */
-const REMOVED_WITHIN_MS = 60_000
-const REMOVED_LOOK_MS = 500
 
 /** Keeps topics' settings as the source has them, and the held ones of them in the spec. Sends nothing where nothing differs. */
 export const configs: SyncLoop = {
@@ -108,24 +105,6 @@ async function applyOne(context: SyncContext, { topic, spec, sides }: Compared):
   const refusals = refusalWarnings(topic, applied).map((message) => ({ item: topic, message }))
   const refused = new Set(applied.refused.map(({ key }) => key))
   return { ...outcome, problems: [...problems, ...refusals], refused, changes: changes.size - refused.size }
-}
-
-/**
- * A removal may have overtaken the change: what it took off the topic, and this put on behind it, comes off again. False if the topic is
- * the mirror's still, as the operators' word says that was read after the change: a removal that comes later undoes it by itself.
- */
-async function takenBack({ mirror, store, destination, now }: SyncContext, topic: string, spec: ActiveTopic): Promise<boolean> {
-  for (const until = now() + REMOVED_WITHIN_MS; ; await sleep(REMOVED_LOOK_MS)) {
-    const latest = (await latestState(store)).mirror(mirror)?.topics.get(topic)
-    const same = latest?.addedAt === spec.addedAt
-    if (isCaredFor(latest)) return !same
-    if (same && latest.desired !== 'STOPPED') {
-      if (now() < until) continue
-      return true
-    }
-    await applyTopicSettings(destination, topic, releaseSettings(spec.held))
-    return true
-  }
 }
 
 /** Keeps what was taken and what is held in the spec, for all topics in one record set. Gives how many topics that changed. */

@@ -5,7 +5,7 @@ import { isLed } from '../../client/metadata.js'
 import { failure } from '../../mirror/errors.js'
 import { about, DESTINATION, isMissingRight } from '../../mirror/failures.js'
 import { type HeldSettings, holdSettings } from '../../mirror/held.js'
-import type { PartitionProducer } from '../../mirror/state.js'
+import type { PartitionProducer, TopicSpec } from '../../mirror/state.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
 import { Errors, KafkaError } from '../../protocol/errors.js'
 import { NO_UUID } from '../../protocol/schema.js'
@@ -37,28 +37,65 @@ export interface Preparation {
   readonly excludedSettings: readonly string[]
   /** What a topic that is created again had of its own, held settings left out: it keeps them. */
   readonly ownSettings?: ReadonlyMap<string, string>
+  /** Held key → real value, null for none, where an unfinished addition holds the topic's settings already. */
+  readonly alreadyHeld?: TopicSpec['held'] | undefined
 }
 
-/** Creates the topic complete, or takes in the one that is there: settings, partitions, producer ids. Throws MirrorError. */
+/** What a destination topic is to get, before anything is changed. */
+export interface IntendedTopic {
+  readonly settings: HeldSettings
+  readonly producers: readonly PartitionProducer[]
+  /** What it is created with; all else is set one by one. */
+  readonly configs: ReadonlyMap<string, string>
+}
+
+/** Creates the topic complete. Throws MirrorError. */
 export async function prepareTopic(preparation: Preparation): Promise<PreparedTopic> {
-  const { source, destination, there, here } = preparation
-  const partitions = there.partitions.length
-  const doing = `topic ${there.name} could not be ${here === undefined ? 'created' : 'prepared'} on the destination`
-  return about(DESTINATION, doing, async () => {
+  return carryOut(preparation, await intendTopic(preparation))
+}
+
+/** Works out what the topic gets and whether it could be created so; changes nothing. Throws MirrorError. */
+export function intendTopic(preparation: Preparation): Promise<IntendedTopic> {
+  const { source, destination, there, here, excludedSettings } = preparation
+  return doing(preparation, async () => {
     const [sourceConfigs, defaults] = await Promise.all([
       readTopicConfigs(source, there.name),
       destinationDefaults(destination, STATE_TOPIC),
     ])
-    const local = here === undefined ? preparation.ownSettings : (await readTopicConfigs(destination, there.name)).overrides
-    const settings = holdSettings(sourceConfigs, defaults, preparation.excludedSettings, local)
-    // First, since a broker without producer ids (a preview of KRaft) can be no destination at all.
-    const producers = await allocateProducers(destination, partitions)
+    const settings = holdSettings(sourceConfigs, defaults, excludedSettings, await ownSettings(preparation))
+    // A broker without producer ids (a preview of KRaft) can be no destination at all.
+    const producers = await allocateProducers(destination, there.partitions.length)
+    const configs = here === undefined ? await creatable(preparation, settings) : settings.apply
+    return { settings, producers, configs }
+  })
+}
+
+/** Creates the topic, or takes in the one that is there: settings and partitions. Safe to repeat. Throws MirrorError. */
+export function carryOut(preparation: Preparation, { settings, producers, configs }: IntendedTopic): Promise<PreparedTopic> {
+  const { destination, there, here } = preparation
+  return doing(preparation, async () => {
     const { refused, id } =
-      here === undefined ? await create(preparation, settings) : { refused: await takeIn(preparation, here, settings), id: here.topicId }
-    const topicId = await appeared(destination, there.name, partitions, id)
+      here === undefined
+        ? await create(preparation, settings, configs)
+        : { refused: await takeIn(preparation, here, settings), id: here.topicId }
+    const topicId = await appeared(destination, there.name, there.partitions.length, id)
     const taken = Object.fromEntries(Object.entries(settings.taken).filter(([key]) => !refused.refused.some((other) => other.key === key)))
     return { topicId, held: settings.held, taken, producers, warnings: refusalWarnings(there.name, refused) }
   })
+}
+
+const doing = <T>({ there, here }: Preparation, action: () => Promise<T>): Promise<T> =>
+  about(DESTINATION, `topic ${there.name} could not be ${here === undefined ? 'created' : 'prepared'} on the destination`, action)
+
+/** The destination's own overrides, as they are when nothing is held. */
+async function ownSettings({ destination, there, here, ...given }: Preparation): Promise<ReadonlyMap<string, string> | undefined> {
+  if (here === undefined) return given.ownSettings
+  const own = new Map((await readTopicConfigs(destination, there.name)).overrides)
+  for (const [key, value] of Object.entries(given.alreadyHeld ?? {})) {
+    if (value === null) own.delete(key)
+    else own.set(key, value)
+  }
+  return own
 }
 
 interface Created {
@@ -66,30 +103,47 @@ interface Created {
   readonly refused: AppliedSettings
 }
 
-const NONE_REFUSED: AppliedSettings = { refused: [], exists: true }
-
-async function create(preparation: Preparation, settings: HeldSettings): Promise<Created> {
-  const { destination, there, replicationFactor, ownSettings = new Map() } = preparation
-  const configs = new Map([...ownSettings, ...settings.apply])
-  const topic = { name: there.name, partitions: there.partitions.length, ...(replicationFactor === undefined ? {} : { replicationFactor }) }
-  const complete = await tryCreate(destination, { ...topic, configs })
-  if (!(complete instanceof KafkaError)) return { id: complete, refused: NONE_REFUSED }
-  const lacksRight: boolean = isMissingRight(complete)
+/** Settings that the topic can be created with: all of them, unless some setting of the source means nothing here. */
+async function creatable(preparation: Preparation, settings: HeldSettings): Promise<ReadonlyMap<string, string>> {
+  const all = complete(preparation, settings)
+  const refusal = await tryCreate(preparation, all, { validateOnly: true })
+  if (!(refusal instanceof KafkaError)) return all
+  const lacksRight: boolean = isMissingRight(refusal)
   if (lacksRight)
-    throw failure('RIGHTS_MISSING', `a right is missing: CREATE on topic ${there.name} of the destination`, 'Grant it with kafka-acls.')
-  if (complete.code !== Errors.INVALID_CONFIG && complete.code !== Errors.POLICY_VIOLATION) throw complete
-  // Some setting of the source means nothing here. What old data needs comes first, the rest one by one.
+    throw failure(
+      'RIGHTS_MISSING',
+      `a right is missing: CREATE on topic ${preparation.there.name} of the destination`,
+      'Grant it with kafka-acls.',
+    )
+  if (refusal.code !== Errors.INVALID_CONFIG && refusal.code !== Errors.POLICY_VIOLATION) throw refusal
+  // What old data needs comes first, the rest one by one.
   const needed = new Map([...settings.apply].filter(([key]) => Object.hasOwn(settings.held, key)))
-  const reduced = await tryCreate(destination, { ...topic, configs: needed })
+  const reduced = await tryCreate(preparation, needed, { validateOnly: true })
   if (reduced instanceof KafkaError) throw reduced
-  await appeared(destination, there.name, topic.partitions, reduced)
-  const rest = new Map([...configs].filter(([key]) => !needed.has(key)))
-  return { id: reduced, refused: await applyTopicSettings(destination, there.name, rest) }
+  return needed
+}
+
+const complete = ({ ownSettings = new Map() }: Preparation, settings: HeldSettings): ReadonlyMap<string, string> =>
+  new Map([...ownSettings, ...settings.apply])
+
+async function create(preparation: Preparation, settings: HeldSettings, configs: ReadonlyMap<string, string>): Promise<Created> {
+  const { destination, there } = preparation
+  const id = await tryCreate(preparation, configs)
+  if (id instanceof KafkaError) throw id
+  const rest = new Map([...complete(preparation, settings)].filter(([key]) => !configs.has(key)))
+  if (rest.size > 0) await appeared(destination, there.name, there.partitions.length, id)
+  return { id, refused: await applyTopicSettings(destination, there.name, rest) }
 }
 
 /** The new topic's id. */
-async function tryCreate(destination: Cluster, topic: Parameters<typeof createTopics>[1][number]): Promise<KafkaError | string> {
-  const result = (await createTopics(destination, [topic])).get(topic.name)!
+async function tryCreate(
+  { destination, there, replicationFactor }: Preparation,
+  configs: ReadonlyMap<string, string>,
+  options: { readonly validateOnly?: boolean } = {},
+): Promise<KafkaError | string> {
+  const topic = { name: there.name, partitions: there.partitions.length, configs }
+  const wanted = replicationFactor === undefined ? topic : { ...topic, replicationFactor }
+  const result = (await createTopics(destination, [wanted], options)).get(topic.name)!
   if (result.ok) return result.value.topicId
   if (!(result.error instanceof KafkaError)) throw result.error
   return result.error

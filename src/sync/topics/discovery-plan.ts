@@ -1,7 +1,7 @@
 import type { MirrorConfig } from '../../mirror/config.js'
 import type { MirrorState } from '../../mirror/fold.js'
 import { type Selection, selectTopics } from '../../mirror/selection.js'
-import type { SyncProblem } from '../../mirror/state.js'
+import type { SyncProblem, TopicSpec } from '../../mirror/state.js'
 import { CLUSTER_OWN_TOPICS } from '../../mirror/state-topic.js'
 
 export interface FoundTopic {
@@ -21,15 +21,16 @@ type Filters = Pick<MirrorConfig, 'topicsInclude' | 'topicsExclude'>
 
 /** Which topics of the source the mirror does not know yet and should have. Pure. */
 export function planDiscovery(state: MirrorState, mirror: string, filters: Filters, found: Iterable<FoundTopic>): DiscoveryPlan {
-  const known = state.mirror(mirror)?.topics ?? new Map()
+  const known: ReadonlyMap<string, TopicSpec> = state.mirror(mirror)?.topics ?? new Map()
   const { topics, missing } = selectFound(filters, found)
   const add: string[] = []
   const problems: SyncProblem[] = []
   for (const topic of topics) {
-    // One that was removed is known too: it comes back by name only.
-    if (known.has(topic)) continue
+    // One that was removed is known too: it comes back by name only. An addition that was interrupted is finished.
+    const spec = known.get(topic)
+    if (spec !== undefined && spec.desired !== 'ADDING') continue
     const owner = state.mirrorOf(topic)
-    if (owner === undefined) add.push(topic)
+    if (owner === undefined || owner === mirror) add.push(topic)
     else problems.push({ item: topic, message: `topic ${topic} is already mirrored by mirror ${owner}; leave it out of one of the two` })
   }
   const absent = missing.filter((topic) => !known.has(topic))

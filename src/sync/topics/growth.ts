@@ -7,11 +7,12 @@ import type { SyncProblem, TopicSpec } from '../../mirror/state.js'
 import type { SyncContext, SyncLoop } from '../types.js'
 import { caredFor, destinationIdsOf, isCaredFor } from './active-topics.js'
 import { allocateProducers, appeared } from './destination-topic.js'
+import { followOrigins } from './follow-origins.js'
 import { planGrowth } from './growth-plan.js'
 
 const TOPICS_AT_ONCE = 8
 
-/** Follows the growth of the source's topics, and tells of topics that are gone or were made again on either side. */
+/** Follows the growth of the source's topics and where they come from, and tells of topics that are gone or were made again on either side. */
 export const growth: SyncLoop = {
   name: 'topics',
   intervalMs: (config) => config.metadataRefreshIntervalMs,
@@ -30,9 +31,10 @@ export const growth: SyncLoop = {
         return { item: topic, message: toMirrorError(cause, DESTINATION, `topic ${topic} could not grow to ${plan.to} partitions`).message }
       }
     })
+    const origins = await followOrigins(context, topics)
     return {
-      changes: outcomes.filter((outcome) => outcome === true).length,
-      problems: outcomes.filter((outcome): outcome is SyncProblem => typeof outcome === 'object'),
+      changes: outcomes.filter((outcome) => outcome === true).length + origins.changes,
+      problems: [...outcomes.filter((outcome): outcome is SyncProblem => typeof outcome === 'object'), ...origins.problems],
       notes: [],
     }
   },

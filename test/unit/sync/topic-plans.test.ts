@@ -6,9 +6,11 @@ import { put } from '../../../src/mirror/spec-store.js'
 import type { TopicSpec } from '../../../src/mirror/state.js'
 import { Errors } from '../../../src/protocol/errors.js'
 import { NO_UUID } from '../../../src/protocol/schema.js'
+import { checkNoLoop } from '../../../src/sync/topics/add-checks.js'
 import { planConfigs, sameValues, takenAfter } from '../../../src/sync/topics/config-plan.js'
 import { isStillWanted, planDiscovery } from '../../../src/sync/topics/discovery-plan.js'
 import { planGrowth } from '../../../src/sync/topics/growth-plan.js'
+import { originsOf } from '../../../src/sync/topics/origins.js'
 
 const spec: TopicSpec = {
   desired: 'MIRRORING',
@@ -45,6 +47,12 @@ describe('discovery', () => {
     expect(planDiscovery(state, 'm', filters, found('shop.a', 'shop.b')).add).toEqual([])
   })
 
+  it('finishes what was interrupted, its own only', () => {
+    const adding: TopicSpec = { ...spec, desired: 'ADDING' }
+    const plan = planDiscovery(stateOf({ 'shop.a': adding }, { 'shop.b': adding }), 'm', filters, found('shop.a', 'shop.b'))
+    expect([plan.add, plan.problems.map(({ item }) => item)]).toEqual([['shop.a'], ['shop.b']])
+  })
+
   it('leaves other mirrors their topics, and says so; what they gave up is free', () => {
     const state = stateOf({}, { 'shop.a': spec, 'shop.b': { ...spec, desired: 'STOPPED' } })
     const plan = planDiscovery(state, 'm', filters, found('shop.a', 'shop.b'))
@@ -74,6 +82,36 @@ describe('discovery', () => {
     expect(isStillWanted(stateOf({}), 'm', filters, 'shop.a')).toBe(true)
     expect(isStillWanted(stateOf({ 'shop.a': { ...spec, desired: 'STOPPED' } }), 'm', filters, 'shop.a')).toBe(false)
     expect(isStillWanted(stateOf({}), 'm', { ...filters, topicsInclude: [] }, 'shop.a')).toBe(false)
+  })
+})
+
+describe('where a topic comes from', () => {
+  /** The source is itself the destination of a mirror of cluster A, and of one whose source nobody has reached. */
+  const source = (origins: readonly string[] | undefined, desired: TopicSpec['desired'] = 'MIRRORING') =>
+    MirrorState.of([
+      put({ kind: 'mirror', mirror: 'up' }, { sourceClusterId: 'A', createdAt: 1 }),
+      put({ kind: 'topic', mirror: 'up', topic: 't' }, { ...spec, desired, origins }),
+    ])
+
+  it('is the chain of the source’s mirrors, as far as they know', () => {
+    expect(originsOf(source(['B', 'C']), 't', 'own')).toEqual(['A', 'B', 'C'])
+    expect(originsOf(source(undefined), 't', 'own')).toEqual(['A'])
+    expect(originsOf(source([]), 'other', 'own')).toEqual([])
+    expect(originsOf(source([], 'STOPPED'), 't', 'own')).toEqual([])
+    expect(originsOf('unknown', 't', 'own')).toBeUndefined()
+  })
+
+  it('ends where it comes back, since a circle has no end', () => {
+    expect(originsOf(source(['B', 'own', 'A', 'B', 'own']), 't', 'own')).toEqual(['A', 'B', 'own'])
+    expect(originsOf(source(['B', 'A', 'B', 'A']), 't', 'own')).toEqual(['A', 'B'])
+  })
+
+  it('must not be the cluster that is to copy it, however far away', () => {
+    expect(() => checkNoLoop(source(['B']), 'own', 't')).not.toThrow()
+    expect(() => checkNoLoop('unknown', 'own', 't')).not.toThrow()
+    expect(() => checkNoLoop(source([]), 'A', 't')).toThrow('in a circle: mirror up on the source copies it from this cluster')
+    expect(() => checkNoLoop(source(['B', 'own']), 'own', 't')).toThrow('copies it from cluster A, which has it from this one')
+    expect(() => checkNoLoop(source([], 'ADDING'), 'A', 't')).toThrow('in a circle')
   })
 })
 

@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { releaseSettings } from '../../mirror/held.js'
+import { latestState } from '../../mirror/spec-store.js'
+import type { TopicSpec } from '../../mirror/state.js'
+import type { SyncContext } from '../types.js'
+import { isCaredFor } from './active-topics.js'
+import { applyTopicSettings } from './topic-settings.js'
+
+/** A removal that is under way is waited for: it may have done its part for the topic already, or still has to. */
+const REMOVED_WITHIN_MS = 60_000
+const REMOVED_LOOK_MS = 500
+
+/**
+ * For whoever has just put settings on a mirrored topic: a removal may have overtaken it, and what that took off the topic, and was put
+ * on behind it, comes off again. False if the topic is still this addition's, as the operators' word says that was read after the change:
+ * a removal that comes later undoes it by itself. Throws MirrorError, KafkaError, ConnectionError.
+ */
+export async function takenBack(
+  { mirror, store, destination, now }: Pick<SyncContext, 'mirror' | 'store' | 'destination' | 'now'>,
+  topic: string,
+  spec: Pick<TopicSpec, 'addedAt' | 'held'>,
+): Promise<boolean> {
+  for (const until = now() + REMOVED_WITHIN_MS; ; await sleep(REMOVED_LOOK_MS)) {
+    const state = await latestState(store)
+    const latest = state.mirror(mirror)?.topics.get(topic)
+    const same = latest?.addedAt === spec.addedAt
+    if (same && isCaredFor(latest)) return false
+    // Another addition, of this mirror or of another, holds the same; one that leaves lets go of it in the end.
+    if (state.mirrorOf(topic) === undefined) await applyTopicSettings(destination, topic, releaseSettings(spec.held))
+    else if (same && now() < until) continue
+    return true
+  }
+}
