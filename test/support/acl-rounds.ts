@@ -8,18 +8,18 @@ import { ACLS_LOOP, releaseAcls } from '../../src/sync/acls/index.js'
 import type { SyncContext, SyncReport } from '../../src/sync/types.js'
 import { type Acl, KafkaAdmin } from './kafka-admin.js'
 import { KafkaWorker } from './kafka-worker.js'
-import { javaClientProperties, type SecuredBroker, startSecuredBroker, type USERS } from './secured-broker.js'
+import { javaClientProperties, type SecuredBroker, type SecuredOptions, startSecuredBroker, type USERS } from './secured-broker.js'
 import { eventually } from './wait.js'
 import { writeLog } from './write-log.js'
 
 export type User = keyof typeof USERS
 
 /** Both sides with an authorizer (3.9.1 and 4.4.0), and Kafka's own clients. The caller closes it. */
-export async function startSecuredClusters() {
+export async function startSecuredClusters(options: { readonly destination?: SecuredOptions } = {}) {
   const worker = await KafkaWorker.start()
   const starting = [
     startSecuredBroker({ version: '3.9.1', authorizer: true }),
-    startSecuredBroker({ version: '4.4.0', authorizer: true }),
+    startSecuredBroker({ version: '4.4.0', authorizer: true, ...options.destination }),
   ] as const
   await Promise.allSettled(starting)
   const source = new SecuredCluster(await starting[0], worker)
@@ -27,7 +27,7 @@ export async function startSecuredClusters() {
   const close = async () => {
     await Promise.all([source.close(), destination.close(), worker.close()])
   }
-  return { source, destination, rounds: new AclRounds(source.as(), destination.as()), close }
+  return { source, destination, worker, rounds: new AclRounds(source.as(), destination.as()), close }
 }
 
 /** A cluster with an authorizer: what is done to it, and its rules as Kafka's own admin client lists them. */
@@ -44,13 +44,15 @@ export class SecuredCluster {
 
   /** Our own client, logged in as `admin` (a super user) unless told. */
   as(user: User = 'admin'): Cluster {
-    const properties = new Map([
-      ['bootstrap.servers', this.broker.bootstrap('SASL_PLAINTEXT')],
-      ...Object.entries(javaClientProperties(this.broker.files, 'SASL_PLAINTEXT', { user })),
-    ])
+    const properties = new Map([['bootstrap.servers', this.broker.bootstrap('SASL_PLAINTEXT')], ...Object.entries(this.login(user))])
     const cluster = this.clusters.get(user) ?? new Cluster(clientConfigOf(properties).config)
     this.clusters.set(user, cluster)
     return cluster
+  }
+
+  /** What reaches it with a login, as users write it. */
+  login(user: User): Record<string, string> {
+    return javaClientProperties(this.broker.files, 'SASL_PLAINTEXT', { user })
   }
 
   /** Adds rules, spelled as {@link KafkaAdmin.acls} lists them, and waits until the broker goes by them. */
@@ -74,7 +76,7 @@ export class SecuredCluster {
 
   /** One record with Kafka's own producer. */
   async write(user: User, topic: string): Promise<void> {
-    const properties = { ...javaClientProperties(this.broker.files, 'SASL_PLAINTEXT', { user }), 'max.block.ms': '5000' }
+    const properties = { ...this.login(user), 'max.block.ms': '5000' }
     await writeLog(this.worker, { bootstrap: this.broker.bootstrap('SASL_PLAINTEXT'), properties }, { topic, records: 1 })
   }
 

@@ -6,19 +6,24 @@ import type { BrokerOptions, KafkaBroker } from '../../src/playground/kafka-brok
 import { Watchdog } from '../../src/playground/process.js'
 import { startTestBroker } from './brokers.js'
 import { type CertificateFiles, writeCertificates } from './certificates.js'
+import type { TcpProxy } from './proxy.js'
 
 /** PLAINTEXT is for the tests' own tools: its principal, ANONYMOUS, is a super user. */
 export type SecuredListener = 'PLAINTEXT' | 'SSL' | 'MTLS' | 'SASL_PLAINTEXT' | 'SASL_SSL'
+/** As SASL_PLAINTEXT, and clients are sent back to a proxy. */
+const PROXIED = 'SASL_PROXIED'
 export type Mechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
 
-/** Users of every SASL mechanism, with their passwords. `admin` is a super user, the others have no rights by themselves. */
-export const USERS = { admin: 'admin-secret', alice: 'alice-secret; "odd" \\signs', bob: 'bob-secret' } as const
+/** Users of every SASL mechanism, with their passwords. `admin` and `runner` are super users, the others have no rights by themselves. */
+export const USERS = { admin: 'admin-secret', runner: 'runner-secret', alice: 'alice-secret; "odd" \\signs', bob: 'bob-secret' } as const
 
 export interface SecuredOptions extends Partial<BrokerOptions> {
   /** Turns on Kafka's authorizer: without a rule nobody but super users may do anything. */
   readonly authorizer?: boolean
   /** Sessions of SASL listeners end after so long unless the client authenticates again. */
   readonly reauthenticateMs?: number
+  /** Opens one more way in, with logins, through this proxy. */
+  readonly proxy?: TcpProxy
 }
 
 export interface SecuredBroker {
@@ -44,7 +49,10 @@ export async function startSecuredBroker(options: SecuredOptions = {}): Promise<
   try {
     const files = await writeCertificates(folder)
     const properties = { ...securityProperties(files, options), ...options.properties }
-    const broker = await startTestBroker({ ...options, listeners: LISTENERS, properties, scram: scramCredentials() })
+    const { proxy } = options
+    const more = proxy === undefined ? [] : [{ name: PROXIED, protocol: 'SASL_PLAINTEXT', advertised: proxy.address } as const]
+    const broker = await startTestBroker({ ...options, listeners: [...LISTENERS, ...more], properties, scram: scramCredentials() })
+    if (proxy !== undefined) proxy.target = broker.listeners.find(({ name }) => name === PROXIED)
     const close = async () => {
       await broker.close()
       watchdog.release()
@@ -102,7 +110,7 @@ function securityProperties(files: CertificateFiles, options: SecuredOptions): R
     'sasl.enabled.mechanisms': 'PLAIN,SCRAM-SHA-256,SCRAM-SHA-512',
   }
   const users = Object.entries(USERS).map(([name, password]) => `user_${name}="${quoted(password)}"`)
-  for (const listener of ['sasl_plaintext', 'sasl_ssl']) {
+  for (const listener of ['sasl_plaintext', 'sasl_ssl', ...(options.proxy === undefined ? [] : [PROXIED.toLowerCase()])]) {
     const prefix = `listener.name.${listener}`
     properties[`${prefix}.plain.sasl.jaas.config`] = `org.apache.kafka.common.security.plain.PlainLoginModule required ${users.join(' ')};`
     for (const scram of ['scram-sha-256', 'scram-sha-512']) {
@@ -112,7 +120,7 @@ function securityProperties(files: CertificateFiles, options: SecuredOptions): R
   }
   if (options.authorizer) {
     properties['authorizer.class.name'] = 'org.apache.kafka.metadata.authorizer.StandardAuthorizer'
-    properties['super.users'] = 'User:ANONYMOUS;User:admin'
+    properties['super.users'] = 'User:ANONYMOUS;User:admin;User:runner'
   }
   return properties
 }
