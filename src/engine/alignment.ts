@@ -20,8 +20,8 @@ export interface AlignmentFacts extends LogPositions {
   readonly partition: number
   /** True once this mirror has appended to the destination's partition. */
   readonly everMirrored: boolean
-  /** Log end the destination had when the topic was added, as far as nothing but appends has moved it since. */
-  readonly foundEnd: bigint | undefined
+  /** Where the destination ended when the topic was added, while this mirror has not moved its end. */
+  readonly untouchedEnd: bigint | undefined
   /** Target of a fast-forward that was begun, from the status. */
   readonly fastForwardTarget: bigint | undefined
   readonly onGap: MirrorConfig['onGap']
@@ -107,10 +107,10 @@ export const ALIGNMENT: readonly Row[] = [
   {
     name: 'written to since it was added',
     // Comparing may not tell: of a compacted topic the source may not have anything there any more.
-    when: (f) => !f.everMirrored && f.foundEnd !== undefined && f.destination.logEndOffset > f.foundEnd,
+    when: (f) => f.untouchedEnd !== undefined && f.destination.logEndOffset > f.untouchedEnd,
     decide: (f) => ({
       kind: 'failed',
-      reason: `${where(f)} ends at offset ${f.destination.logEndOffset} on the destination but ended at ${f.foundEnd} when it was added: something else wrote to it. ${seeWhatDiffers(f)}`,
+      reason: `${where(f)} ends at offset ${f.destination.logEndOffset} on the destination but ended at ${f.untouchedEnd} when it was added: something else wrote to it. ${seeWhatDiffers(f)}`,
     }),
   },
   {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cluster, PartitionLeader } from '../client/cluster.js'
+import { untouchedEnd } from '../mirror/found.js'
 import { most } from '../mirror/offsets.js'
 import { Errors } from '../protocol/errors.js'
 import { idsDiffer } from '../protocol/uuid.js'
@@ -49,7 +50,7 @@ export async function alignPartition(context: PartitionContext, book: StatusBook
       topic,
       partition,
       everMirrored: status.sourceLeaderEpochs.length > 0,
-      foundEnd: status.fastForward === undefined ? context.spec().found?.[partition]?.logEndOffset : undefined,
+      untouchedEnd: untouchedEnd(context.spec(), partition, status),
       fastForwardTarget: status.fastForward?.done === false ? status.fastForward.target : undefined,
       onGap: context.config().onGap,
       recordGap: context.recordGap(),

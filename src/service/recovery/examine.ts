@@ -4,6 +4,7 @@ import { inPool } from '../../client/many.js'
 import { isThere, type TopicMetadata } from '../../client/metadata.js'
 import { destinationLogEnd, firstBatch, sourcePositions } from '../../engine/positions.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
+import { untouchedEnd } from '../../mirror/found.js'
 import { policiesIn } from '../../mirror/held.js'
 import { most } from '../../mirror/offsets.js'
 import type { PartitionStatus, RecoveryWish } from '../../mirror/state.js'
@@ -58,6 +59,8 @@ export interface Examined {
   readonly spec: ActiveTopic
   readonly partitions: readonly number[]
   isSuspect(partition: number): boolean
+  /** What a runner last said of this addition's partition. */
+  statusOf(partition: number): PartitionStatus | undefined
 }
 
 type Looked = Pick<PartitionFacts, 'source' | 'destination' | 'differsFrom' | 'tail' | 'unseen'>
@@ -137,6 +140,8 @@ async function look(examined: Examined, partition: number, askStrict: () => Prom
   const isOutside =
     bounds.destination.logEndOffset > bounds.source.highWatermark || bounds.destination.logEndOffset < bounds.source.firstOffset
   const isOther = idsDiffer(bounds.source.topicId, spec.sourceTopicId)
+  // What something else wrote behind that is not the source's, even if the source has nothing there any more.
+  const lastEnd = untouchedEnd(spec, partition, examined.statusOf(partition))
   if (!isOutside && !isOther && !examined.isSuspect(partition)) return nothing
   const [there, here] = [
     { cluster: examined.source, topic, topicId: bounds.source.topicId, partition },
@@ -155,7 +160,8 @@ async function look(examined: Examined, partition: number, askStrict: () => Prom
     destinationEnd: logEndOffset,
     strict: await askStrict(),
   }
-  const differsFrom = isOther ? destination.logStartOffset : await findDivergence(there, here, range)
+  const found = isOther ? destination.logStartOffset : await findDivergence(there, here, range)
+  const differsFrom = found ?? (lastEnd !== undefined && lastEnd < logEndOffset ? lastEnd : undefined)
   const tail =
     differsFrom === undefined ? undefined : await countVisible(here, differsFrom, bounds.destination.logEndOffset, COUNTED_RECORDS)
   return { source, destination, differsFrom, tail, unseen: undefined }
@@ -171,11 +177,12 @@ export async function differencesOf(examined: {
   readonly spec: ActiveTopic
   readonly there: TopicMetadata
   readonly here: TopicMetadata
+  statusOf(partition: number): PartitionStatus | undefined
 }): Promise<bigint[]> {
-  const { source, destination, spec, there, here } = examined
+  const { source, destination, spec, there, here, statusOf } = examined
   const partitions = here.partitions.map(({ partition }) => partition)
   const topic = here.name
-  const looked = await examine({ source, destination, topic, spec, partitions, isSuspect: () => true })
+  const looked = await examine({ source, destination, topic, spec, partitions, isSuspect: () => true, statusOf })
   const starts = await offsets(destination, here, partitions, 'earliest')
   return partitions.map((partition) => {
     const { source: theirs, destination: ours, differsFrom, unseen } = looked.get(partition)!

@@ -133,7 +133,7 @@ async function diagnosed(work: Work, topic: string): Promise<Diagnosed[]> {
   const isSuspect = (partition: number) => isNamed || statusOf(partition)?.state === 'FAILED'
   const looked =
     unseen === undefined && spec.reseed === undefined
-      ? await examine({ source, destination: context.destination, topic, spec, partitions, isSuspect })
+      ? await examine({ source, destination: context.destination, topic, spec, partitions, isSuspect, statusOf })
       : undefined
   const allowed = { onGap: options.onGap !== undefined, onDivergence: options.onDivergence !== undefined }
   const found = partitions.flatMap((partition) => {

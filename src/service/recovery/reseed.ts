@@ -6,7 +6,7 @@ import { mustExist, put } from '../../mirror/spec-store.js'
 import type { ReplacedTopic, TopicSpec } from '../../mirror/state.js'
 import { logBounds } from '../../sync/topics/log-bounds.js'
 import { readTopicConfigs } from '../../sync/topics/topic-settings.js'
-import { awaitConfirmation } from '../confirmation.js'
+import { awaitConfirmation, statusOf } from '../confirmation.js'
 import { eraseRecoveries } from '../release-topic.js'
 import { shutOut } from '../shut-out.js'
 import { differencesOf } from './examine.js'
@@ -76,8 +76,8 @@ async function letGo({ context, mirror, topic, options, warnings }: ReseedWork, 
 
 /** Finds what differs, now that nothing moves any more, and puts it on record. */
 async function examine(work: ReseedWork, spec: Reseeding): Promise<Reseeding> {
-  const { context, source, topic } = work
-  const { destination } = context
+  const { context, source, mirror, topic } = work
+  const { destination, store } = context
   const here = (await destination.topics([topic])).get(topic)
   const there = await mustBeOnSource(work)
   if (!isThere(here)) return advance(work, spec, { old: NOTHING, kept: true })
@@ -85,12 +85,14 @@ async function examine(work: ReseedWork, spec: Reseeding): Promise<Reseeding> {
   const { overrides } = await readTopicConfigs(destination, topic)
   const held = new Set(Object.keys(spec.held))
   const isDiscarded = spec.reseed.tailTopic === undefined
+  const state = await store.read()
+  const last = (partition: number) => statusOf(state, mirror, topic, spec, partition)
   const old: ReplacedTopic = {
     topicId: here.topicId,
     replicationFactor: here.partitions[0]?.replicas.length ?? -1,
     settings: Object.fromEntries([...overrides].filter(([key]) => !held.has(key))),
     producer: await producer(destination),
-    differsFrom: isDiscarded ? [] : await differencesOf({ source, destination, spec, there, here }),
+    differsFrom: isDiscarded ? [] : await differencesOf({ source, destination, spec, there, here, statusOf: last }),
   }
   return advance(work, spec, { old, kept: isDiscarded })
 }
