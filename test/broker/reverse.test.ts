@@ -6,6 +6,7 @@ import { useBrokers } from '../support/brokers.js'
 import { KafkaGroups } from '../support/kafka-groups.js'
 import {
   beginTransaction,
+  compactedDifferences,
   endTransaction,
   readLog,
   writeLog,
@@ -19,8 +20,9 @@ import { foreign } from '../support/recovering.js'
 import { PROGRAM } from '../support/runner-process.js'
 import { eventually } from '../support/wait.js'
 
+const PROPERTIES = { ...DESTINATION_PROPERTIES, 'log.cleaner.backoff.ms': '100' }
 /** A is the first source, B the first destination; both have runners of their own. */
-const brokers = useBrokers({ source: { properties: DESTINATION_PROPERTIES }, destination: { properties: DESTINATION_PROPERTIES } })
+const brokers = useBrokers({ source: { properties: PROPERTIES }, destination: { properties: PROPERTIES } })
 const M = 'm'
 const there = new Mirroring(brokers)
 const back = new Mirroring({
@@ -78,8 +80,8 @@ async function writeMixed(side: Side, topic: string): Promise<void> {
 }
 
 /** A topic of A with transactions in it, mirrored to B and caught up. */
-async function mirrored(topic: string): Promise<void> {
-  await brokers.source.admin.createTopic(topic, { partitions: 2, configs: { 'retention.ms': '86400000' } })
+async function mirrored(topic: string, configs: Record<string, string> = {}): Promise<void> {
+  await brokers.source.admin.createTopic(topic, { partitions: 2, configs: { 'retention.ms': '86400000', ...configs } })
   await writeMixed('A', topic)
   await there.add(topic)
   await there.caughtUp(topic)
@@ -87,7 +89,14 @@ async function mirrored(topic: string): Promise<void> {
 
 const content = async (side: Side, topic: string) => {
   const logs = await readLog(brokers.worker, clusterOf(side), { topic, isolation: 'read_committed', content: 'hash' })
-  return logs.map(({ endOffset, records }) => ({ endOffset, records }))
+  // The times of a LogAppendTime topic are the same on its copy, which calls them CreateTime.
+  return logs.map(({ endOffset, records }) => ({ endOffset, records: records.map((record) => ({ ...record, timestampType: 'any' })) }))
+}
+
+/** `verify` on the cluster that is copied to. */
+async function expectVerified(side: Side, ...topics: string[]): Promise<void> {
+  const verified = await run(side, 'verify', ...topics.flatMap((topic) => ['--topic', topic]))
+  expect(verified, verified.stdout + verified.stderr).toMatchObject({ exitCode: 0 })
 }
 
 /** Both sides as consumers see them. */
@@ -140,8 +149,7 @@ test('the circle A→B→A→B: producers and consumers move, nothing acknowledg
     await (next === 'B' ? back : there).caughtUp(topic)
     await expectSame(topic)
     // Only the difference was copied: the old records are where and what they were, in their own transactions.
-    const verified = await run(live, 'verify', '--topic', topic)
-    expect(verified, verified.stdout + verified.stderr).toMatchObject({ exitCode: 0 })
+    await expectVerified(live, topic)
     live = next
   }
   const visible = (await content(live, topic)).flatMap(({ records }, partition) => records.map(({ offset }) => `${partition}/${offset}`))
@@ -174,6 +182,12 @@ test('what was not removed there, or stands open here, is refused and told what 
   const aborted = await reverse('A', topic)
   expect(aborted).toMatchObject({ exitCode: 1, stdout: '' })
   expect(aborted.stderr).toMatch(/: 4 offset\(s\), \d+ to \d+, of partition 0 with 0 visible record\(s\) — see all of it with --dry-run/)
+  // Nor is it replaced while something copies it the other way.
+  await there.admin.createMirror('again', { 'bootstrap.servers': brokers.source.bootstrap })
+  expect((await there.admin.addTopicsToMirror({ [topic]: 'again' })).topics).toMatchObject([{ ok: true }])
+  const circle = await reverse('A', topic, '--on-divergence', 'reseed', '--yes')
+  expect(circle).toMatchObject({ exitCode: 1, stdout: '' })
+  expect(circle.stderr).toMatch(/topic refused would be mirrored in a circle: mirror again on the source copies it from this cluster/)
   const unknown = await reverse('A', 'nowhere')
   expect(unknown.stderr).toMatch(/mirror m on [0-9.:]+ never had a topic nowhere/)
   const wrong = await run('B', 'reverse', '--remote-bootstrap-server', brokers.source.bootstrap, '--topic', topic)
@@ -182,8 +196,8 @@ test('what was not removed there, or stands open here, is refused and told what 
 
 describe('after a disaster', () => {
   /** Removed from B with A out of reach, as far as B knows. */
-  async function failedOver(topic: string, lost: number): Promise<void> {
-    await mirrored(topic)
+  async function failedOver(topic: string, lost: number, configs: Record<string, string> = {}): Promise<void> {
+    await mirrored(topic, configs)
     there.runners.at(-1)!.freeze()
     if (lost > 0) await writeLog(brokers.worker, brokers.source, { topic, records: lost })
     const removed = await run('B', 'remove', '--topic', topic, '--wait=1s')
@@ -192,22 +206,30 @@ describe('after a disaster', () => {
   }
 
   test('an old source that did not go on alone gets the difference, behind the fence of the failover', async () => {
-    const topic = 'quiet'
-    await failedOver(topic, 0)
-    await writeMixed('B', topic)
-    const before = await content('A', topic)
-    const plan = await reverse('A', topic, '--dry-run')
+    const topics = ['quiet', 'stamped']
+    await failedOver('quiet', 0)
+    await failedOver('stamped', 0, { 'message.timestamp.type': 'LogAppendTime' })
+    const before = new Map<string, Awaited<ReturnType<typeof content>>>()
+    for (const topic of topics) {
+      await writeMixed('B', topic)
+      before.set(topic, await content('A', topic))
+    }
+    const plan = await reverse('A', 'quiet', '--dry-run')
     expect(plan, plan.stderr).toMatchObject({ exitCode: 0 })
     expect(plan.stdout).toMatch(/continued/)
-    const reversed = await reverse('A', topic, '--wait')
-    expect(reversed, reversed.stderr).toMatchObject({ exitCode: 0 })
-    await back.caughtUp(topic)
-    await expectSame(topic)
-    expect((await content('A', topic)).map(({ records }, i) => records.slice(0, before[i]!.records.length))).toEqual(
-      before.map(({ records }) => records),
-    )
-    const verified = await run('A', 'verify', '--topic', topic)
-    expect(verified, verified.stdout).toMatchObject({ exitCode: 0 })
+    // What is there is as good as it was before a runner has taken it up, and while it lags.
+    back.runners.at(-1)!.freeze()
+    for (const topic of topics) expect(await reverse('A', topic)).toMatchObject({ exitCode: 0, stderr: '' })
+    await expectVerified('A', ...topics)
+    back.runners.at(-1)!.thaw()
+    for (const topic of topics) {
+      await back.caughtUp(topic)
+      await expectSame(topic)
+      expect((await content('A', topic)).map(({ records }, i) => records.slice(0, before.get(topic)![i]!.records.length))).toEqual(
+        before.get(topic)!.map(({ records }) => records),
+      )
+    }
+    await expectVerified('A', ...topics)
   })
 
   test('one that did is refused, and reseeded with what it alone has kept', async () => {
@@ -245,5 +267,86 @@ describe('after a disaster', () => {
     const [log] = await readLog(brokers.worker, brokers.source, { topic: kept })
     expect(log!.records).toHaveLength(8)
     expect(log!.records.at(-1)!.value).toContain(Buffer.from('alone').toString('hex'))
+  })
+})
+
+describe('compacted by each side for itself', () => {
+  const COMPACT = { 'cleanup.policy': 'compact', 'min.cleanable.dirty.ratio': '0.001', 'segment.ms': '100' }
+  const LATER = { 'min.compaction.lag.ms': '86400000' }
+  const NOW = { 'min.compaction.lag.ms': '0' }
+  const hex = (text: string) => Buffer.from(text).toString('hex')
+
+  /** Updates of few keys, and one record more which is so much younger that they are no longer in the active segment. */
+  async function update(side: Side, topic: string, seed: number): Promise<void> {
+    const { worker } = brokers
+    const keyed = { topic, style: 'keyed', keys: 5, seed } as const
+    await writeTransactions(worker, clusterOf(side), {
+      ...keyed,
+      transactionalId: `${topic}-${side}`,
+      transactions: 6,
+      records: 10,
+      abortEvery: 3,
+    })
+    await writeLog(worker, clusterOf(side), { ...keyed, records: 20 })
+    await writeRecords(worker, clusterOf(side), {
+      topic,
+      list: [{ key: hex(`last ${seed}`), value: hex('x'), timestamp: Date.now() + 60_000 }],
+    })
+  }
+
+  const visible = async (side: Side, topic: string) => (await content(side, topic))[0]!.records.map(({ offset }) => Number(offset))
+
+  /** Lets the cleaner at the topic, and waits until it has taken most of what lies between. */
+  async function thin(side: Side, topic: string, from: number, to: number): Promise<void> {
+    await clusterOf(side).admin.alterTopicConfigs(topic, NOW)
+    const left = async () => (await visible(side, topic)).filter((offset) => offset >= from && offset < to - 1)
+    await eventually(async () => (await left()).length < 20, { every: 200, what: `Cleaning ${topic} on ${side}` })
+  }
+
+  test('it goes on where it was; what is written to it before a runner comes is found, where the source has nothing left', async () => {
+    const topics = ['thinned', 'late']
+    const end = async (side: Side, topic: string) => Number((await ends(side, topic))[0])
+    for (const topic of topics) {
+      await brokers.source.admin.createTopic(topic, { configs: COMPACT })
+      await update('A', topic, 1)
+      // Holes that are filled on the other side.
+      const holes = await end('A', topic)
+      await thin('A', topic, 0, holes)
+      await brokers.source.admin.alterTopicConfigs(topic, LATER)
+      await update('A', topic, 2)
+      await there.add(topic)
+      await there.caughtUp(topic)
+      const moved = await run('B', 'remove', '--topic', topic, '--drain=60s')
+      expect(moved, moved.stderr).toMatchObject({ exitCode: 0 })
+      // What both have is thinned on either side, and by later updates on one.
+      const left = await end('B', topic)
+      await update('B', topic, 3)
+      await Promise.all([thin('A', topic, holes, left), thin('B', topic, holes, await end('B', topic))])
+    }
+    back.runners.at(-1)!.freeze()
+    for (const topic of topics) {
+      const reversed = await reverse('A', topic)
+      expect(reversed, reversed.stderr).toMatchObject({ exitCode: 0, stderr: '' })
+    }
+    await expectVerified('A', ...topics)
+    const first = await end('A', 'late')
+    expect(await visible('B', 'late')).not.toContain(first)
+    await writeRecords(brokers.worker, brokers.source, { topic: 'late', list: [foreign('late')] })
+    back.runners.at(-1)!.thaw()
+    await back.caughtUp('thinned')
+    await expectVerified('A', 'thinned')
+    const [[a], [b]] = await Promise.all([content('A', 'thinned'), content('B', 'thinned')])
+    expect(compactedDifferences(0, b!.records, a!.records)).toEqual([])
+    const failed = await eventually(async () => {
+      const status = await back.status('late')
+      return status?.state === 'FAILED' && status.error
+    })
+    expect(failed.message).toContain(`late-0 ends at offset ${first + 1} on the destination but ended at ${first} when it was added`)
+    const recovered = await run('A', 'recover', '--topic', 'late', '--on-divergence', 'reseed', '--yes', '--json')
+    expect(recovered, recovered.stderr).toMatchObject({ exitCode: 0 })
+    const [recovery] = JSON.parse(recovered.stdout).topics
+    expect(recovery).toMatchObject({ partitions: [{ problem: 'divergence', differsFrom: String(first) }], kept: { records: 1 } })
+    await back.caughtUp('late')
+    await expectVerified('A', 'late')
   })
 })

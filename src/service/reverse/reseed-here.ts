@@ -1,5 +1,5 @@
 import { failure } from '../../mirror/errors.js'
-import { isActive, type MirrorState } from '../../mirror/fold.js'
+import { isActive, isAdded, type MirrorState } from '../../mirror/fold.js'
 import { holdSettings } from '../../mirror/held.js'
 import { type Decision, mustExist, put } from '../../mirror/spec-store.js'
 import type { TopicSpec } from '../../mirror/state.js'
@@ -63,7 +63,7 @@ export function beginReseed(
   const before = mustExist(state, mirror).topics.get(topic)
   if (isActive(before) && before.reseed !== undefined) return { records: [], result: before.addedAt }
   checkNotTaken(state, mirror, topic)
-  if (isActive(before))
+  if (isAdded(before))
     throw failure(
       'CONFLICT',
       `topic ${topic} was added to mirror ${mirror} by something else while it was looked at`,
@@ -72,6 +72,8 @@ export function beginReseed(
   const addedAt = Math.max(now, (before?.addedAt ?? 0) + 1)
   const spec: TopicSpec = {
     ...wanted,
+    // An addition that was not finished may have put settings on that hide the topic's own.
+    held: before?.desired === 'ADDING' ? before.held : wanted.held,
     desired: 'STOPPING',
     stopping: { at: now },
     partitions: wanted.producers.length,

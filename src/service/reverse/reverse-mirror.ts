@@ -5,10 +5,11 @@ import { clientPropertiesOf, mirrorConfigOf } from '../../mirror/config.js'
 import { failure, usageError } from '../../mirror/errors.js'
 import { about, DESTINATION, sourceOf, toMirrorError } from '../../mirror/failures.js'
 import { isLiteral, parsePattern } from '../../mirror/filters.js'
-import { isActive } from '../../mirror/fold.js'
+import { isActive, isAdded } from '../../mirror/fold.js'
 import { checkName } from '../../mirror/names.js'
 import { selectTopics } from '../../mirror/selection.js'
 import type { Mirror } from '../../mirror/spec-store.js'
+import { checkNoLoop, checkNotTaken } from '../../sync/topics/add-checks.js'
 import { type Addition, additionOf, planTopic } from '../../sync/topics/add-plan.js'
 import { addPlanned, unlessCreatedMeanwhile } from '../../sync/topics/add-topic.js'
 import { logBounds } from '../../sync/topics/log-bounds.js'
@@ -109,12 +110,15 @@ async function reverseTopic(work: Work, topic: string): Promise<ReversedTopic> {
   const { source, destination, mirror } = addition
   const state = await context.store.read()
   const spec = state.mirror(mirror)?.topics.get(topic)
-  if (isActive(spec) && spec.reseed === undefined) return { how: 'unchanged', needs: undefined, partitions: [], kept: undefined }
+  const begun = isActive(spec) && spec.reseed !== undefined ? spec : undefined
+  if (begun === undefined) checkNotTaken(state, mirror, topic)
+  if (begun === undefined && isAdded(spec)) return { how: 'unchanged', needs: undefined, partitions: [], kept: undefined }
   const result = resultOf(first, topic, source, work.bootstrap)
-  if (isActive(spec)) {
+  checkNoLoop(addition.sourceState, addition.destinationClusterId, topic)
+  if (begun !== undefined) {
     if (options.onDivergence === undefined && !options.dryRun) throw unfinished(topic)
     if (options.dryRun) return { how: 'reseeded', needs: undefined, partitions: [], kept: undefined }
-    const kept = await finishReseed(context, { mirror, topic, source, addedAt: spec.addedAt }, warnings)
+    const kept = await finishReseed(context, { mirror, topic, source, addedAt: begun.addedAt }, warnings)
     return { how: 'reseeded', needs: undefined, partitions: [], kept }
   }
   const { onGap, topicPropertiesExclude } = mirrorConfigOf(configs)
