@@ -51,9 +51,9 @@ const waitingText = ({ openTransaction: open }: MirrorPartition) =>
   open &&
   `waits at offset ${open.firstOffset} for the open transaction of producer ${open.producerId} on the source, last written to at ${isoTime(open.lastWriteAt)}`
 
-/** `retention.ms=604800000,cleanup.policy=compact`; a key alone goes back to the broker's default. */
+/** `retention.ms=604800000,cleanup.policy=compact`: what the topic really has; those that go back to a default are in the JSON. */
 function heldText(held: MirrorPartition['held']): string | undefined {
-  const items = Object.entries(held).map(([key, value]) => (value === null ? key : `${key}=${value}`))
+  const items = Object.entries(held).flatMap(([key, value]) => (value === null ? [] : [`${key}=${value}`]))
   return items.length === 0 ? undefined : items.sort().join(',')
 }
 
@@ -97,6 +97,9 @@ function lossLines(partitions: readonly MirrorPartition[]): string[] {
   })
 }
 
+/** More would hide the table. */
+const REASONS_SHOWN = 10
+
 function errorLines(partitions: readonly MirrorPartition[]): string[] {
   const groups = new Map<string, { count: number; since: number | undefined; mirror: string; error: string }>()
   for (const { mirror, error, errorSince } of partitions) {
@@ -106,10 +109,13 @@ function errorLines(partitions: readonly MirrorPartition[]): string[] {
     const since = Math.min(group.since ?? Number.POSITIVE_INFINITY, errorSince ?? Number.POSITIVE_INFINITY)
     groups.set(key, { ...group, count: group.count + 1, since: Number.isFinite(since) ? since : undefined })
   }
-  return [...groups.values()].map(({ mirror, count, since, error }) => {
+  const most = [...groups.values()].sort((a, b) => b.count - a.count)
+  const lines = most.slice(0, REASONS_SHOWN).map(({ mirror, count, since, error }) => {
     const when = since === undefined ? '' : ` since ${isoTime(since)}`
     return `mirror ${mirror}: ${count} partition(s)${when}: ${error}`
   })
+  const others = most.slice(REASONS_SHOWN).reduce((sum, { count }) => sum + count, 0)
+  return others === 0 ? lines : [...lines, `${others} more partition(s) have other reasons (-o wide, --json)`]
 }
 
 /** A partition as JSON: times as ISO 8601, everything else as it is. */

@@ -46,9 +46,7 @@ describe('describe', () => {
     })
     const [headers, row] = cells(stdout)
     expect(headers!.slice(7)).toEqual(['LAST-STABLE', 'OWNER', 'FILL', 'HELD', 'LOST', 'LOST-RANGES', 'OPEN-PRODUCER', 'SINCE', 'ERROR'])
-    expect(row!.slice(7).join(' ')).toBe(
-      '90 runner-1 markers cleanup.policy,retention.ms=604800000 - - - 1970-01-01T00:00:01.000Z source is away',
-    )
+    expect(row!.slice(7).join(' ')).toBe('90 runner-1 markers retention.ms=604800000 - - - 1970-01-01T00:00:01.000Z source is away')
   })
 
   test('a partition that waits for a transaction names its producer, and lost offsets are counted', async () => {
@@ -66,6 +64,15 @@ describe('describe', () => {
       'kafka-mirrors: mirror my-mirror: 1 partition(s) lack 30 offset(s) the source no longer had (-o wide, --json)',
       '',
     ])
+  })
+
+  test('many reasons do not hide the table: those of most partitions are told, and how many have others', async () => {
+    const rows = Array.from({ length: 30 }, (_, at) => partition('a', at, { error: at < 15 ? 'the same' : `reason ${at}` }))
+    const { stderr } = await runVerb(Describe, [], { admin: admin(...rows) })
+    const lines = stderr.trimEnd().split('\n')
+    expect(lines).toHaveLength(11)
+    expect(lines[0]).toBe('kafka-mirrors: mirror my-mirror: 15 partition(s): the same')
+    expect(lines[10]).toBe('kafka-mirrors: 6 more partition(s) have other reasons (-o wide, --json)')
   })
 
   test('what nobody knows is a dash, and what keeps partitions waiting is told on stderr, once per reason', async () => {
