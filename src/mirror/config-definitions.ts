@@ -53,7 +53,11 @@ export const CONFIG_DEFINITIONS = {
     '',
     'Topics of the source that are added by themselves when they appear; topics given to add need none. Removed ones do not come back.',
   ),
-  'mirror.topics.exclude': list('__.*', 'Topics no pattern finds; never binds a name, given to add or listed among the included.'),
+  'mirror.topics.exclude': list(
+    // What a reseed kept for somebody to judge is of no use on another cluster.
+    '__.*,.*\\.diverged-\\d{8}T\\d{9}Z',
+    'Topics no pattern finds; never binds a name, given to add or listed among the included. By default internal ones, and what a reseed kept.',
+  ),
   'mirror.topic.properties.exclude': list(
     'follower.replication.throttled.replicas,leader.replication.throttled.replicas,message.timestamp.*,unclean.leader.election.enable,min.insync.replicas',
     'Topic settings that are not taken from the source: the destination’s own stay.',

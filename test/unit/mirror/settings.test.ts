@@ -27,7 +27,7 @@ describe('configs', () => {
     expect(mirrorConfigOf(new Map())).toMatchObject({
       numReplicaFetchers: 1,
       onGap: 'fail',
-      topicsExclude: ['__.*'],
+      topicsExclude: ['__.*', '.*\\.diverged-\\d{8}T\\d{9}Z'],
       groupsInclude: ['.*'],
     })
   })
