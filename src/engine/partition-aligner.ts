@@ -111,9 +111,8 @@ async function leader(context: PartitionContext, side: 'source' | 'destination',
   const found = cluster.leaderOf(topic, partition)
   if (found !== undefined) return found
   if (side === 'source' && (await isDeleted(cluster, topic))) {
-    const { logEndOffset } = await appendPositionOf(context, await leader(context, 'destination'))
     throw new SourceGone(
-      `topic ${topic} was deleted on the source; partition ${partition} is copied up to offset ${logEndOffset}. To let others write to the copy: kafka-mirrors remove --mirror ${context.mirror} --topic ${topic}`,
+      `topic ${topic} was deleted on the source; its copy is kept as it is. To let others write to the copy: kafka-mirrors remove --mirror ${context.mirror} --topic ${topic}`,
     )
   }
   throw new Error(`${topic}-${partition} is unknown or has no leader`)
