@@ -91,7 +91,7 @@ test('a topic is read-only for ordinary principals while a runner copies it, and
   expect(await guarded()).toEqual(['shop.paid'])
   const rules = await destination.admin.acls()
   expect((await runProgram('verbs', remove('shop.orders'))).exitCode).toBe(0)
-  expect(await destination.admin.acls()).toEqual(rules)
+  await expect.poll(() => destination.admin.acls()).toEqual(rules)
   await served('shop.orders')
 })
 

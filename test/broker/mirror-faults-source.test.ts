@@ -98,9 +98,7 @@ test.each(['while the runner runs', 'while no runner runs'])(
     for (const topic of [shorter, longer]) {
       expect(await failure(topic)).toMatch(/deleted and created again on the source.* kafka-mirrors recover .*--dry-run/)
     }
-    expect(await told(deleted, 0, 'STOPPED')).toMatch(
-      /deleted on the source; its copy is kept .* kafka-mirrors remove /,
-    )
+    expect(await told(deleted, 0, 'STOPPED')).toMatch(/deleted on the source; its copy is kept .* kafka-mirrors remove /)
     await neighbourGoesOn()
     for (const topic of topics) expect(await bounds(topic)).toEqual([[0n, 500n]])
     await mirroring.admin.removeTopicsFromMirror(mirroring.mirror, topics)

@@ -245,7 +245,7 @@ describe('a thousand partitions, with the source and the runner gone', () => {
     )
     expect(ours[0]!.partitions[0]).toMatchObject({ destinationOffset: '2', sourceOffset: '7', lost: '5', sourceSeenAt: expect.any(String) })
     for (const topic of [TOPICS[0]!, TOPICS.at(-1)!]) {
-      expect(await destination.admin.topicConfigs(topic)).toMatchObject({ 'retention.ms': '86400000' })
+      await expect.poll(() => destination.admin.topicConfigs(topic)).toMatchObject({ 'retention.ms': '86400000' })
       // The fence of each partition takes one offset.
       expect(await ends('destination', topic)).toEqual(Array(PARTITIONS).fill(3n))
     }

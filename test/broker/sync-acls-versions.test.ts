@@ -47,7 +47,7 @@ describe('a cluster without an authorizer', () => {
         'the destination has no authorizer now; should it get one again, rules that the mirror made are in force there again',
       ])
       expect(await rounds.release(version, topic)).toEqual([])
-      expect(await destination.admin.acls()).toEqual([])
+      await expect.poll(() => destination.admin.acls()).toEqual([])
     } finally {
       await other.close()
       await broker.close()

@@ -37,11 +37,13 @@ describe('a mirrored topic', () => {
     await expect(destination.write('alice', 'a-orders')).rejects.toThrow(REFUSED)
     await destination.write('admin', 'a-orders')
     const parts = ['ALTER', 'ALTER_CONFIGS', 'CREATE', 'DELETE', 'DESCRIBE', 'DESCRIBE_CONFIGS', 'READ']
-    expect(await rulesOn('a-')).toEqual([
-      ...parts.map((operation) => `ALLOW ${operation} TOPIC LITERAL a-orders User:alice *`),
-      'ALLOW WRITE TOPIC LITERAL a-orders User:bob *',
-      guard('a-orders'),
-    ])
+    await expect
+      .poll(() => rulesOn('a-'))
+      .toEqual([
+        ...parts.map((operation) => `ALLOW ${operation} TOPIC LITERAL a-orders User:alice *`),
+        'ALLOW WRITE TOPIC LITERAL a-orders User:bob *',
+        guard('a-orders'),
+      ])
     expect(await rounds.run('a')).toEqual({ ...CLEAN, changes: 0 })
 
     await rounds.topics('a', { 'a-orders': 'STOPPING' })
@@ -49,13 +51,13 @@ describe('a mirrored topic', () => {
     await destination.write('alice', 'a-orders')
     await destination.write('bob', 'a-orders')
     const released = ['ALLOW ALL TOPIC LITERAL a-orders User:alice *', 'ALLOW WRITE TOPIC LITERAL a-orders User:bob *']
-    expect(await rulesOn('a-')).toEqual(released)
+    await expect.poll(() => rulesOn('a-')).toEqual(released)
     expect(await rounds.release('a', 'a-orders')).toEqual([])
     await rounds.topics('a', { 'a-orders': 'STOPPED' })
     expect(await rounds.run('a')).toEqual({ ...CLEAN, changes: 0 })
-    expect(await rulesOn('a-')).toEqual(released)
+    await expect.poll(() => rulesOn('a-')).toEqual(released)
     // Nobody needs to know any more whether the runner is a super user.
-    expect(await rulesOn('__kafka_mirrors')).toEqual([])
+    await expect.poll(() => rulesOn('__kafka_mirrors')).toEqual([])
   })
 })
 
@@ -82,9 +84,9 @@ describe('remove', () => {
       expect(topics).toMatchObject([{ ok: false, error: { code: 'RIGHTS_MISSING', message: 'topic r-orders is still read-only' } }])
       expect((await admin.removeTopicsFromMirror('r', ['r-orders'])).topics).toMatchObject([{ ok: true, how: 'confirmed' }])
       await destination.write('alice', 'r-orders')
-      expect(await rulesOn('r-')).toEqual(['ALLOW WRITE TOPIC LITERAL r-orders User:alice *'])
+      await expect.poll(() => rulesOn('r-')).toEqual(['ALLOW WRITE TOPIC LITERAL r-orders User:alice *'])
       await admin.deleteMirror('r')
-      expect(await rulesOn('r-')).toHaveLength(1)
+      await expect.poll(() => rulesOn('r-')).toHaveLength(1)
     } finally {
       await Promise.all([admin.close(), restricted.close()])
       for (const rule of [...rights, ...onCluster]) await destination.revoke(rule)
@@ -109,15 +111,17 @@ describe('rules', () => {
     await destination.grant(...local)
     await rounds.topics('b', { 'b-orders': 'MIRRORING' })
     expect(await rounds.run('b')).toMatchObject(CLEAN)
-    expect(await rulesOn('b-')).toEqual([
-      local[1],
-      'ALLOW READ GROUP PREFIXED b- User:alice *',
-      'ALLOW READ TOPIC LITERAL b-orders User:alice *',
-      local[0],
-      'ALLOW WRITE TRANSACTIONAL_ID LITERAL b-tx User:alice *',
-      'DENY READ TOPIC LITERAL b-orders User:mallory 10.0.0.1',
-      guard('b-orders'),
-    ])
+    await expect
+      .poll(() => rulesOn('b-'))
+      .toEqual([
+        local[1],
+        'ALLOW READ GROUP PREFIXED b- User:alice *',
+        'ALLOW READ TOPIC LITERAL b-orders User:alice *',
+        local[0],
+        'ALLOW WRITE TRANSACTIONAL_ID LITERAL b-tx User:alice *',
+        'DENY READ TOPIC LITERAL b-orders User:mallory 10.0.0.1',
+        guard('b-orders'),
+      ])
     // What makes somebody an administrator of the source makes nobody one of the destination.
     expect((await rulesOn('kafka-cluster')).filter((rule) => rule.includes('User:b '))).toEqual([
       'ALLOW IDEMPOTENT_WRITE CLUSTER LITERAL kafka-cluster User:b *',
@@ -128,14 +132,16 @@ describe('rules', () => {
     await source.revoke('DENY READ TOPIC LITERAL b-orders User:mallory 10.0.0.1')
     await source.revoke('ALLOW READ GROUP PREFIXED b- User:alice *')
     expect(await rounds.run('b')).toEqual({ ...CLEAN, changes: 3 })
-    expect(await rulesOn('b-')).toEqual([local[1], local[0], 'ALLOW WRITE TRANSACTIONAL_ID LITERAL b-tx User:alice *', guard('b-orders')])
+    await expect
+      .poll(() => rulesOn('b-'))
+      .toEqual([local[1], local[0], 'ALLOW WRITE TRANSACTIONAL_ID LITERAL b-tx User:alice *', guard('b-orders')])
     // Out of the mirror's care is not removed.
     await source.revoke('ALLOW WRITE TRANSACTIONAL_ID LITERAL b-tx User:alice *')
     expect(await rounds.run('b', { include: 'topic' })).toEqual({ ...CLEAN, changes: 0 })
     expect(await rounds.run('b', { include: '' })).toEqual({ ...CLEAN, changes: 0 })
     await destination.revoke(guard('b-orders'))
     expect(await rounds.run('b')).toEqual({ ...CLEAN, changes: 2 })
-    expect(await rulesOn('b-')).toEqual([local[1], local[0], guard('b-orders')])
+    await expect.poll(() => rulesOn('b-')).toEqual([local[1], local[0], guard('b-orders')])
   })
 
   it('that let many topics be written are given topic by topic as these leave, and whole with the last', async () => {
@@ -148,7 +154,9 @@ describe('rules', () => {
     await rounds.topics('c', { 'c-1': 'STOPPING' })
     expect(await rounds.release('c', 'c-1')).toEqual([])
     await rounds.topics('c', { 'c-1': 'STOPPED' })
-    expect(await rulesOn('c-1')).toEqual(['ALLOW WRITE TOPIC LITERAL c-1 User:alice *', 'ALLOW WRITE TOPIC LITERAL c-1 User:bob *'])
+    await expect
+      .poll(() => rulesOn('c-1'))
+      .toEqual(['ALLOW WRITE TOPIC LITERAL c-1 User:alice *', 'ALLOW WRITE TOPIC LITERAL c-1 User:bob *'])
     await destination.write('alice', 'c-1')
     await destination.write('bob', 'c-1')
     await expect(destination.write('alice', 'c-2')).rejects.toThrow(REFUSED)
@@ -158,7 +166,9 @@ describe('rules', () => {
     await rounds.topics('c', { 'c-2': 'STOPPING' })
     expect(await rounds.release('c', 'c-2')).toEqual([])
     await rounds.topics('c', { 'c-2': 'STOPPED' })
-    expect(await rulesOn('c-')).toEqual([whole, ...['c-1', 'c-2'].map((topic) => `ALLOW WRITE TOPIC LITERAL ${topic} User:bob *`)])
+    await expect
+      .poll(() => rulesOn('c-'))
+      .toEqual([whole, ...['c-1', 'c-2'].map((topic) => `ALLOW WRITE TOPIC LITERAL ${topic} User:bob *`)])
     await destination.write('alice', 'c-2')
 
     // Added again: withheld again, but not from the topic that has left.
@@ -166,7 +176,7 @@ describe('rules', () => {
     expect(await rounds.run('c')).toMatchObject(CLEAN)
     await destination.write('alice', 'c-1')
     await expect(destination.write('alice', 'c-2')).rejects.toThrow(REFUSED)
-    expect(await rulesOn('c-')).not.toContain(whole)
+    await expect.poll(() => rulesOn('c-')).not.toContain(whole)
     await source.revoke(whole)
     await source.revoke('ALLOW WRITE TOPIC LITERAL * User:bob *')
   })
@@ -179,7 +189,7 @@ describe('rules', () => {
     })
     await rounds.topics('d', { 'd-chain': 'STOPPING' })
     await rounds.release('d', 'd-chain')
-    expect(await rulesOn('d-')).toEqual([])
+    await expect.poll(() => rulesOn('d-')).toEqual([])
   })
 })
 
@@ -204,10 +214,10 @@ describe('a runner that is not a super user', () => {
       'topics are not read-only, only watched for foreign writes: the runner is not a super user of the destination',
     ])
     expect(report.problems.map(({ item }) => item)).toEqual(['DENY WRITE on topic e-orders for User:alice'])
-    expect(await rulesOn('e-orders')).toContain('DENY READ TOPIC LITERAL e-orders User:mallory *')
+    await expect.poll(() => rulesOn('e-orders')).toContain('DENY READ TOPIC LITERAL e-orders User:mallory *')
     await destination.write('alice', 'e-orders')
-    expect(await rulesOn('e-orders')).not.toContain(guard('e-orders'))
-    expect(await rulesOn('e-orders')).not.toContain(forAll)
+    await expect.poll(() => rulesOn('e-orders')).not.toContain(guard('e-orders'))
+    await expect.poll(() => rulesOn('e-orders')).not.toContain(forAll)
     expect(await rounds.run('e', { to: destination.as('alice') })).toMatchObject({ changes: 0, problems: [] })
     await rounds.topics('e', { 'e-orders': 'STOPPING' })
     await rounds.release('e', 'e-orders')

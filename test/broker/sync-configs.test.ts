@@ -139,7 +139,7 @@ describe('settings of topics', () => {
     await rounds.round(configs, { fresh: false })
     // Once a later change is seen, all earlier ones are.
     await here('overtaken', { 'flush.ms': '1' })
-    expect(await kafka.destination.admin.topicConfigs('overtaken')).toEqual({ 'retention.ms': '7000000', 'flush.ms': '1' })
+    await expect.poll(() => kafka.destination.admin.topicConfigs('overtaken')).toEqual({ 'retention.ms': '7000000', 'flush.ms': '1' })
   })
 
   it("let larger messages in when the source's limit grows", async () => {

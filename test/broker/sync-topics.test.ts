@@ -45,7 +45,7 @@ const createThere = async (...topics: readonly string[]) => {
 
 const isHeld = (topic: string) =>
   eventually(async () => {
-    expect(await kafka.destination.admin.topicConfigs(topic)).toMatchObject({ 'retention.ms': '-1', 'cleanup.policy': 'delete' })
+    await expect.poll(() => kafka.destination.admin.topicConfigs(topic)).toMatchObject({ 'retention.ms': '-1', 'cleanup.policy': 'delete' })
     return true
   })
 
@@ -56,7 +56,7 @@ const killedAt = (moment: Moment) => async (now: Moment) => {
 /** The controller has changed them; brokers learn of it a moment later. */
 const settled = (topic: string, values: Readonly<Record<string, string>>) =>
   eventually(async () => {
-    expect(await kafka.destination.admin.topicConfigs(topic)).toEqual(values)
+    await expect.poll(() => kafka.destination.admin.topicConfigs(topic)).toEqual(values)
     return true
   })
 
@@ -86,7 +86,7 @@ describe('discovery', () => {
     await kafka.source.admin.createTopic('shop.new', { partitions: 3, configs: { 'retention.ms': '5000', 'flush.ms': '777' } })
     await createThere('shop.new.log', 'later')
     expect(await rounds.round(discovery)).toEqual({ changes: 2, problems: [], notes: [] })
-    expect(await kafka.destination.admin.topicConfigs('shop.new')).toMatchObject({ 'retention.ms': '-1', 'flush.ms': '777' })
+    await expect.poll(() => kafka.destination.admin.topicConfigs('shop.new')).toMatchObject({ 'retention.ms': '-1', 'flush.ms': '777' })
     const spec = await specOf('shop.new')
     expect([spec?.partitions, spec?.producers.length, spec?.held['retention.ms']]).toEqual([3, 3, '5000'])
     for (const topic of ['shop.log', 'shop.new.log', 'shopper']) expect(await topicsHere()).not.toContain(topic)
