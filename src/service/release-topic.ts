@@ -1,11 +1,10 @@
 import { failed, type Result, success } from '../client/admin.js'
 import type { KeyedRecord } from '../client/keyed-log.js'
-import { formatBinding, guardOf } from '../mirror/acl-bindings.js'
 import { mirrorConfigOf } from '../mirror/config.js'
 import { failure } from '../mirror/errors.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
 import { releaseSettings } from '../mirror/held.js'
-import { erase, latestState, type Mirror, mustExist, put } from '../mirror/spec-store.js'
+import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult } from '../mirror/state.js'
 import { releaseAclsOf } from '../sync/acls/index.js'
 import { pinnedTopics, syncGroups, unchangedTopics } from '../sync/groups/index.js'
@@ -99,19 +98,16 @@ async function releaseRights(
   const { destination, store } = context
   const topics = leaving.map(({ topic }) => topic)
   try {
-    const told = await releaseAclsOf({ destination, store, mirror: name, topics, now: context.now })
-    warnings.push(...told)
+    const released = await releaseAclsOf({ destination, store, mirror: name, topics, now: context.now })
+    warnings.push(...released.warnings)
     // A topic that is still guarded is not writable, whatever else was done for it.
-    const acls = told.length === 0 ? NONE : mustExist(await latestState(store), name).acls
-    for (const topic of topics) if (acls.get(formatBinding(guardOf(topic)))?.what === 'guard') failures.set(topic, stillReadOnly(topic))
+    for (const topic of released.readOnly) failures.set(topic, stillReadOnly(topic))
   } catch (error) {
     for (const topic of topics) failures.set(topic, error as Error)
   }
 }
 
-const NONE: Mirror['acls'] = new Map()
-
-const stillReadOnly = (topic: string) =>
+export const stillReadOnly = (topic: string) =>
   failure(
     'RIGHTS_MISSING',
     `topic ${topic} is still read-only`,

@@ -1,13 +1,16 @@
 import { failure, usageError } from '../mirror/errors.js'
+import { about, DESTINATION } from '../mirror/failures.js'
 import { isLiteral, parsePattern } from '../mirror/filters.js'
 import { isActive } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
 import { selectTopics } from '../mirror/selection.js'
 import { type Mirror, mustExist } from '../mirror/spec-store.js'
 import type { RemovalResult } from '../mirror/state.js'
+import { releaseLeftovers } from '../sync/acls/index.js'
 import { byName, type ServiceContext } from './context.js'
 import { drain, endsHere } from './drain.js'
 import { lossOf } from './loss.js'
+import { stillReadOnly } from './release-topic.js'
 import { removeNow, unknownLoss } from './remove-now.js'
 import { keyOf, SourceContact } from './source-contact.js'
 import type { RemovedTopic, RemoveTopicsFromMirrorOptions, RemoveTopicsFromMirrorResult, TopicResult } from './types.js'
@@ -30,7 +33,25 @@ export async function removeTopicsFromMirror(
   const repeated = wanted === undefined && active.length === 0 ? [...mirror.results.keys()] : []
   const others = [...selection.missing, ...selection.unmatched, ...repeated].flatMap((selector) => notMirrored(mirror, selector))
   const removed = await removeAll(context, mirror, selection.topics, options)
-  return { topics: [...others, ...removed.topics].sort(byName), warnings: removed.warnings }
+  const warnings = [...removed.warnings]
+  const earlier = options.dryRun ? others : await finishEarlier(context, name, others, warnings)
+  return { topics: [...earlier, ...removed.topics].sort(byName), warnings }
+}
+
+/** Whoever removes again what was removed may have found that clients are refused all the same. */
+async function finishEarlier(
+  { destination, store, now }: ServiceContext,
+  mirror: string,
+  rows: readonly TopicResult<RemovedTopic>[],
+  warnings: string[],
+): Promise<TopicResult<RemovedTopic>[]> {
+  const topics = rows.filter(({ ok }) => ok).map(({ topic }) => topic)
+  if (topics.length === 0) return [...rows]
+  const left = await about(DESTINATION, undefined, () => releaseLeftovers({ destination, store, mirror, topics, now }))
+  warnings.push(...left.warnings)
+  return rows.map((row) =>
+    left.readOnly.includes(row.topic) ? { topic: row.topic, mirror, ok: false, error: stillReadOnly(row.topic) } : row,
+  )
 }
 
 /** Topics that belong to the mirror, those that are being removed included. */

@@ -134,8 +134,8 @@ export class AclRounds {
   }
 
   /** What a removal does for the rules of a topic. */
-  release(mirror: string, topic: string, destination = this.destination): Promise<string[]> {
-    return releaseAcls({ destination, store: this.store, mirror, topic })
+  async release(mirror: string, topic: string, destination = this.destination): Promise<readonly string[]> {
+    return (await releaseAcls({ destination, store: this.store, mirror, topic })).warnings
   }
 }
 

@@ -56,14 +56,15 @@ export class AclWorld {
   }
 
   /** What `remove` does for the rules of topics, and writes down before. */
-  release(...topics: readonly string[]): Promise<string[]> {
+  release(...topics: readonly string[]): Promise<readonly string[]> {
     return this.releaseWithin(0, ...topics)
   }
 
   /** As {@link release}, with time for a runner to say that it is done. */
-  async releaseWithin(patienceMs: number, ...topics: readonly string[]): Promise<string[]> {
+  async releaseWithin(patienceMs: number, ...topics: readonly string[]): Promise<readonly string[]> {
     await this.topics('STOPPING', ...topics)
-    return releaseAclsOf({ destination: this.destination.cluster, store: this.store, mirror: 'm', topics, now: () => 1, patienceMs })
+    const options = { destination: this.destination.cluster, store: this.store, mirror: 'm', topics, now: () => 1, patienceMs }
+    return (await releaseAclsOf(options)).warnings
   }
 
   /** What the mirror has on record as there. */

@@ -1,7 +1,7 @@
 import type { SyncLoop } from '../types.js'
 import { syncAcls } from './sync-acls.js'
 
-export { type ReleaseAclsOptions, releaseAcls, releaseAclsOf } from './release-acls.js'
+export { type ReleaseAclsOptions, type ReleasedAcls, releaseAcls, releaseAclsOf, releaseLeftovers } from './release-acls.js'
 
 /** Access rules, and the guard that makes mirrored topics read-only. */
 export const ACLS_LOOP: SyncLoop = {

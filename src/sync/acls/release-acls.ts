@@ -4,10 +4,11 @@ import { coversTopic, describeBinding, formatBinding, guardOf } from '../../mirr
 import { failure } from '../../mirror/errors.js'
 import type { MirrorState } from '../../mirror/fold.js'
 import { latestState, type SpecStore } from '../../mirror/spec-store.js'
+import { isCaredFor } from '../topics/active-topics.js'
 import { applySteps } from './apply.js'
 import { awaitSteps, lookAtAcls } from './look.js'
-import { concernsAcls, isUnderWay, planRelease, type ReleaseView } from './release-plan.js'
-import { type AclStep, followsSource, isShared, keysOf, recordOf } from './step.js'
+import { concernsAcls, isUnderWay, leftAlone, planRelease, type ReleaseView, unreleased } from './release-plan.js'
+import { type AclStep, isShared, keysOf, recordOf } from './step.js'
 
 export interface ReleaseAclsOptions {
   readonly destination: Cluster
@@ -28,29 +29,46 @@ const ATTEMPTS = 5
  * already: nothing of the mirror's is written to it any more, and no rule is begun over it. Needs the destination only. Safe to repeat.
  * Where the topic has no records of ours, brokers are not asked anything.
  *
- * @returns what could not be done, a sentence each
  * @throws KafkaError
  * @throws ConnectionError
- * @throws MirrorError
+ * @throws MirrorError CONFLICT also if the topic was added again meanwhile
  */
-export const releaseAcls = ({ topic, ...options }: ReleaseAclsOptions & { readonly topic: string }): Promise<string[]> =>
+export const releaseAcls = ({ topic, ...options }: ReleaseAclsOptions & { readonly topic: string }): Promise<ReleasedAcls> =>
   releaseAclsOf({ ...options, topics: [topic] })
 
 /** As {@link releaseAcls} for many topics, in no more requests than for one. */
-export async function releaseAclsOf(options: ReleaseAclsOptions & { readonly topics: readonly string[] }): Promise<string[]> {
+export async function releaseAclsOf(options: ReleaseAclsOptions & { readonly topics: readonly string[] }): Promise<ReleasedAcls> {
   const { destination, store, mirror, topics, now = Date.now } = options
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const state = await settledState(options)
-    if (!concernsAcls(state, mirror, topics)) return []
+    if (!concernsAcls(state, mirror, topics)) return { warnings: [], readOnly: [] }
     const here = await lookAtAcls(destination, filterFor(topics))
-    if (here.kind === 'no-authorizer') {
-      return ['the destination has no authorizer now; should it get one again, rules that the mirror made are in force there again']
-    }
+    if (here.kind === 'no-authorizer') return { warnings: [NO_AUTHORIZER], readOnly: [] }
     const present = keysOf(here.kind === 'seen' ? here.bindings : [])
-    const { warnings, isStale } = await releaseTopics({ destination, store, now }, { state, mirror, topics, present })
-    if (!isStale) return warnings
+    const { isStale, ...released } = await releaseTopics({ destination, store, now }, { state, mirror, topics, present })
+    if (!isStale) return released
   }
-  throw failure('CONFLICT', `access rules of topic ${topics.join(', ')} keep changing at the same time`, 'Run remove again to finish.')
+  throw failure('CONFLICT', `access rules of ${subjectOf(topics)} keep changing at the same time`, 'Run remove again to finish.')
+}
+
+const NO_AUTHORIZER = 'the destination has no authorizer now; should it get one again, rules that the mirror made are in force there again'
+
+const subjectOf = (topics: readonly string[]): string =>
+  `topic ${topics.slice(0, 3).join(', ')}${topics.length > 3 ? `, and ${topics.length - 3} more` : ''}`
+
+/**
+ * For topics that have left already: finishes what a removal could not, and looks whether something keeps clients from writing all the
+ * same. Topics another mirror copies are left alone. Throws as {@link releaseAcls}.
+ */
+export async function releaseLeftovers(options: ReleaseAclsOptions & { readonly topics: readonly string[] }): Promise<ReleasedAcls> {
+  const { destination, store, mirror } = options
+  const state = await latestState(store)
+  const open = unreleased(state, mirror).filter((topic) => options.topics.includes(topic))
+  if (open.length > 0) return releaseAclsOf({ ...options, topics: open })
+  const topics = leftAlone(state, mirror).filter((topic) => options.topics.includes(topic))
+  const here = topics.length === 0 ? undefined : await lookAtAcls(destination, filterFor(topics))
+  if (here?.kind !== 'seen') return { warnings: [], readOnly: [] }
+  return { warnings: foreignGuards({ state, mirror, topics, present: keysOf(here.bindings) }), readOnly: [] }
 }
 
 /** A runner that was about to change rules of these topics says when it is done; one that died says no more. */
@@ -65,32 +83,37 @@ async function settledState({ store, topics, patienceMs = PATIENCE_MS }: Paramet
 
 const filterFor = (topics: readonly string[]): { topic?: string } => (topics.length === 1 ? { topic: topics[0]! } : {})
 
-export interface Released {
+/** What became of topics that leave. */
+export interface ReleasedAcls {
   /** What could not be done, a sentence each. */
-  readonly warnings: string[]
-  /** Records have changed since the state was read: not all is done. */
-  readonly isStale: boolean
+  readonly warnings: readonly string[]
+  /** Topics whose guard could not be lifted. */
+  readonly readOnly: readonly string[]
 }
 
-/** As {@link releaseAclsOf}, once, where state and rules are known. */
+/** As {@link releaseAclsOf}, once, where state and rules are known; stale if these have changed since, and not all is done. */
 export async function releaseTopics(
   context: { readonly destination: Cluster; readonly store: SpecStore; now(): number },
   view: ReleaseView,
-): Promise<Released> {
+): Promise<ReleasedAcls & { readonly isStale: boolean }> {
   const steps = planRelease(view)
   const { changed, refused, stale } = await applySteps({ ...context, isRight: rightFor(view) }, steps)
   const warnings = [...refused.map(({ step, error }) => refusal(step, error)), ...foreignGuards(view)]
   const bearing = changed.filter(({ binding }) => view.topics.some((topic) => coversTopic(binding, topic)))
   const inForce = bearing.length === 0 || (await awaitSteps(context.destination, bearing, filterFor(view.topics)))
-  if (!inForce) warnings.push(`topic ${view.topics.join(', ')}: not every broker goes by the changed rules yet`)
-  return { warnings, isStale: stale.length > 0 }
+  if (!inForce) warnings.push(`${subjectOf(view.topics)}: not every broker goes by the changed rules yet`)
+  const readOnly = refused.flatMap(({ step }) => (isTopicGuard(step) ? [step.binding.resourceName] : []))
+  return { warnings, readOnly, isStale: stale.length > 0 }
 }
 
-/** Not for topics that were added again meanwhile. A rule goes on being stood in for while it could not be created. */
+const isTopicGuard = ({ binding, before }: AclStep): boolean => before?.what === 'guard' && binding.resourceType === 'TOPIC'
+
+/** Topics that were added again meanwhile are not to be touched. A rule goes on being stood in for while it could not be created. */
 const rightFor =
   ({ mirror: name, topics }: ReleaseView) =>
   (state: MirrorState, { mirror, effect, before }: AclStep): boolean => {
-    if (topics.some((topic) => followsSource(state.mirror(name)?.topics.get(topic)))) return false
+    const again = topics.find((topic) => isCaredFor(state.mirror(name)?.topics.get(topic)))
+    if (again !== undefined) throw failure('CONFLICT', `topic ${again} was added to mirror ${name} again while it was being removed`)
     const whole = before?.standsFor === undefined ? undefined : state.mirror(mirror)?.acls.get(before.standsFor)
     return effect !== 'delete' || whole === undefined || (whole.what === 'created' && !whole.pending)
   }
@@ -105,9 +128,10 @@ export const foreignGuards = ({ state, mirror, topics, present }: ReleaseView): 
     return [`topic ${topic} stays read-only by ${rule}, which is no mirror's: remove that with kafka-acls unless it was meant to be`]
   })
 
-function refusal({ binding, effect, before }: AclStep, error: Error): string {
+function refusal(step: AclStep, error: Error): string {
+  const { binding, effect } = step
   const rule = describeBinding(binding)
   if (effect === 'create') return `the withheld rule ${rule} could not be created: ${error.message}`
-  if (before?.what !== 'guard' || binding.resourceType !== 'TOPIC') return `the rule ${rule} could not be removed: ${error.message}`
+  if (!isTopicGuard(step)) return `the rule ${rule} could not be removed: ${error.message}`
   return `topic ${binding.resourceName} is still read-only, since the rule ${rule} could not be removed: ${error.message}`
 }

@@ -4,10 +4,11 @@ import { isMissingRight } from '../../mirror/failures.js'
 import { isActive, type MirrorState } from '../../mirror/fold.js'
 import type { Mirror } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
+import { isCaredFor } from '../topics/active-topics.js'
 import type { SyncContext, SyncReport } from '../types.js'
 import { applySteps } from './apply.js'
 import { awaitSteps } from './look.js'
-import { type AclStep, followers, followsSource, isLive, isShared, keysOf } from './step.js'
+import { type AclStep, followers, isLive, isShared, keysOf } from './step.js'
 
 export const MISSING_ALTER = 'a right is missing: ALTER on the cluster of the destination'
 
@@ -77,7 +78,7 @@ function isStillRight(state: MirrorState, { mirror: name, binding, effect, befor
   if (before?.what === 'guard' && effect !== 'create') return true
   if (binding.patternType === 'LITERAL' && binding.resourceType === 'TOPIC' && mirror.topics.has(binding.resourceName)) {
     const spec = mirror.topics.get(binding.resourceName)
-    return left ? !isActive(spec) : followsSource(spec)
+    return left ? !isActive(spec) : isCaredFor(spec)
   }
   return effect === 'delete' && binding.resourceType !== 'TOPIC' ? true : isLive(binding, followers(mirror.topics))
 }

@@ -1,7 +1,8 @@
 import type { AclBinding } from '../../client/admin-acls.js'
 import { coversTopic, formatBinding, parseBinding } from '../../mirror/acl-bindings.js'
 import { isActive, type MirrorEntry, type MirrorState } from '../../mirror/fold.js'
-import type { AclRecord, TopicSpec } from '../../mirror/state.js'
+import type { AclRecord } from '../../mirror/state.js'
+import { isCaredFor } from '../topics/active-topics.js'
 
 /** What is to happen to one rule on the destination, and to the mirror's record of it. */
 export interface AclStep {
@@ -25,13 +26,9 @@ export const recordOf = (state: MirrorState, { mirror, binding }: Pick<AclStep, 
 export const sameRecord = (a: AclRecord | undefined, b: AclRecord | undefined): boolean =>
   a?.what === b?.what && a?.standsFor === b?.standsFor && a?.pending === b?.pending && a?.at === b?.at
 
-/** Topics whose rules follow the source; those on their way out, or about to be copied again, stay as they are. */
-export const followsSource = (spec: TopicSpec | undefined): boolean =>
-  spec !== undefined && (spec.desired === 'MIRRORING' || spec.desired === 'PAUSED') && spec.reseed === undefined
-
 /** Names of the topics of a mirror whose rules follow the source. */
 export const followers = (topics: MirrorEntry['topics']): string[] =>
-  [...topics].filter(([, spec]) => followsSource(spec)).map(([topic]) => topic)
+  [...topics].filter(([, spec]) => isCaredFor(spec)).map(([topic]) => topic)
 
 /** Names of the topics that have left a mirror. */
 export const gone = (topics: MirrorEntry['topics']): string[] => [...topics].filter(([, spec]) => !isActive(spec)).map(([topic]) => topic)

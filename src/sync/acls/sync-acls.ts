@@ -10,7 +10,7 @@ import { lookAtAcls } from './look.js'
 import { bindsEverybody, isGuard, planAcls } from './plan.js'
 import { foreignGuards, releaseTopics } from './release-acls.js'
 import { leftAlone, unreleased } from './release-plan.js'
-import { AclRound } from './round.js'
+import { AclRound, MISSING_ALTER } from './round.js'
 import { type AclStep, followers, isLive } from './step.js'
 
 const NOTHING: SyncReport = { changes: 0, problems: [], notes: [] }
@@ -51,9 +51,12 @@ const missing = (right: string, side: 'source' | 'destination') => ({
 })
 
 /** Topics that left without anybody who could lift their guards or give back their rights. */
-async function finishReleases({ context, state, mirror: { name: mirror }, present, mayAlter, notes }: AclRound): Promise<void> {
+async function finishReleases(round: AclRound): Promise<void> {
+  const { context, state, present, notes } = round
+  const mirror = round.mirror.name
   const topics = unreleased(state, mirror)
-  if (topics.length > 0 && mayAlter && context.ownsShard()) {
+  if (topics.length > 0 && !round.mayAlter) round.problem(`rules of topics that have left, such as ${topics[0]}`, MISSING_ALTER)
+  else if (topics.length > 0 && context.ownsShard()) {
     notes.push(...(await releaseTopics(context, { state, mirror, topics, present })).warnings)
   }
   const others = leftAlone(state, mirror).filter((topic) => !topics.includes(topic))

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { allowsWriting, CANARY, formatBinding, guardOf } from '../../../src/mirror/acl-bindings.js'
+import { releaseAclsOf, releaseLeftovers } from '../../../src/sync/acls/index.js'
 import { AclWorld, rule } from '../../support/acl-world.js'
 import { keyOfBinding } from '../../support/model-authorizer.js'
 
@@ -211,6 +212,39 @@ describe('a guard', () => {
     world.destination.refuses = () => false
     await world.round()
     expect([isGuarded(world), guardRecord(world)]).toEqual([false, undefined])
+  })
+
+  it('that could not be lifted is named, and lifted when its topic is removed again', async () => {
+    const world = await unguarded()
+    await world.round()
+    world.destination.refuses = (change) => change === 'DeleteAcls'
+    const options = { destination: world.destination.cluster, store: world.store, mirror: 'm', topics: ['a1'], now: () => 1, patienceMs: 0 }
+    await world.topics('STOPPING', 'a1')
+    expect((await releaseAclsOf(options)).readOnly).toEqual(['a1'])
+    await world.topics('STOPPED', 'a1')
+    expect((await releaseLeftovers(options)).readOnly).toEqual(['a1'])
+    world.destination.refuses = () => false
+    expect(await releaseLeftovers(options)).toEqual({ warnings: [], readOnly: [] })
+    expect([isGuarded(world), guardRecord(world)]).toEqual([false, undefined])
+    const { changes } = world.destination
+    expect(await releaseLeftovers(options)).toEqual({ warnings: [], readOnly: [] })
+    expect(world.destination.changes).toBe(changes)
+  })
+
+  it('of a topic that was added again is not lifted by a removal that was late', async () => {
+    const world = await unguarded()
+    await world.round()
+    await world.topics('STOPPING', 'a1')
+    let isAgain = false
+    world.destination.moment = async () => {
+      if (isAgain) return
+      isAgain = true
+      await world.topics('STOPPED', 'a1')
+      await world.topics('MIRRORING', 'a1')
+    }
+    const options = { destination: world.destination.cluster, store: world.store, mirror: 'm', topics: ['a1'], now: () => 1, patienceMs: 0 }
+    await expect(releaseAclsOf(options)).rejects.toThrow('topic a1 was added to mirror m again while it was being removed')
+    expect(isGuarded(world)).toBe(true)
   })
 
   it('that no mirror answers for stays, and is told of', async () => {
