@@ -362,6 +362,8 @@ export class Runner {
   private async writeStatus({ mirror, topic, partition, shard }: Wanted, status: PartitionStatus): Promise<void> {
     // On its way out after the shard was given up: what it says now would be taken for the new owner's by compaction.
     if (status.ownerEpoch < 0) throw new LostPlace()
+    // Nobody would erase what is said of a mirror that is gone.
+    if (this.state.mirror(mirror) === undefined) return
     const key = formatKey({ kind: 'status', mirror, topic, partition })
     await this.options.log.append(shard, [{ key, value: encodeValue('status', status) }])
   }

@@ -95,6 +95,11 @@ export class MirrorState {
     return this.entries.get(mirror)?.statuses ?? new Map()
   }
 
+  /** What became of the last round of each loop, also of a mirror that was just deleted. */
+  syncsOf(mirror: string): ReadonlyMap<SyncLoopName, SyncStatus> {
+    return this.entries.get(mirror)?.syncs ?? new Map()
+  }
+
   /** The existing mirror that copies or is about to copy `topic`; removed topics belong to nobody. */
   mirrorOf(topic: string): string | undefined {
     return this.mirrors().find((entry) => isActive(entry.topics.get(topic)))?.name

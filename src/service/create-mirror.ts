@@ -12,6 +12,7 @@ import { selectTopics } from '../mirror/selection.js'
 import { put } from '../mirror/spec-store.js'
 import { STATE_TOPIC } from '../mirror/state-topic.js'
 import { entriesOf, type ServiceContext } from './context.js'
+import { eraseStatuses } from './erase-statuses.js'
 import { type MissingRight, missingCreateRight, missingDestinationRights, missingSourceRights, refuseMissingRights } from './rights.js'
 import { checkSource, openSource } from './source-connection.js'
 import type { CreateMirrorOptions, CreateMirrorResult, TextMap } from './types.js'
@@ -62,6 +63,8 @@ async function write(
   await store.ensure()
   // Only now can the broker tell the rights on the topic if it was not there before.
   refuseMissingRights(await about(DESTINATION, undefined, () => destinationRights(destination, configs)))
+  // Of an earlier mirror of the name, whose runner was too late to learn of its end.
+  await eraseStatuses(context, name)
   const records = [
     put({ kind: 'mirror', mirror: name }, { sourceClusterId, createdAt: context.now() }),
     ...[...configs].map(([key, value]) => put({ kind: 'config', mirror: name, key }, { value })),

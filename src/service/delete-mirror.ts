@@ -1,10 +1,8 @@
 import { failure } from '../mirror/errors.js'
-import { about, DESTINATION } from '../mirror/failures.js'
 import { checkName } from '../mirror/names.js'
-import { mirrorShardOf, SHARDS, shardOf } from '../mirror/shards.js'
-import { erase, type Mirror, mustExist } from '../mirror/spec-store.js'
-import type { StateKey } from '../mirror/state-keys.js'
+import { erase, mustExist } from '../mirror/spec-store.js'
 import { byName, type ServiceContext } from './context.js'
+import { eraseStatuses } from './erase-statuses.js'
 import { eraseRecoveries } from './release-topic.js'
 import { activeTopics, removeAll } from './remove-topics.js'
 import type { DeleteMirrorResult, RemoveTopicsFromMirrorOptions } from './types.js'
@@ -30,7 +28,7 @@ export async function deleteMirror(
     if (options.dryRun || removed.topics.some(({ ok }) => !ok)) return { ...result, deleted: false }
     const added = await eraseSpec(context, name)
     if (added === undefined) {
-      await eraseStatuses(context, mirror)
+      await eraseStatuses(context, name)
       return { ...result, deleted: true }
     }
     if (round === ROUNDS)
@@ -54,19 +52,4 @@ async function eraseSpec({ store }: ServiceContext, name: string): Promise<strin
     ]
     return { records, result: undefined }
   })
-}
-
-/** Statuses are their runners' to write, but nobody owns these partitions and loops any more. */
-async function eraseStatuses({ store }: ServiceContext, { name, syncs }: Mirror): Promise<void> {
-  const latest = await store.read()
-  const byShard = new Map<number, ReturnType<typeof erase>[]>()
-  const add = (shard: number, key: StateKey) => byShard.set(shard, [...(byShard.get(shard) ?? []), erase(key)])
-  for (const [topic, partitions] of latest.statusesOf(name)) {
-    for (const partition of partitions.keys()) {
-      const key = { kind: 'status', mirror: name, topic, partition } as const
-      add(shardOf(name, topic, partition, SHARDS), key)
-    }
-  }
-  for (const loop of syncs.keys()) add(mirrorShardOf(name, SHARDS), { kind: 'sync', mirror: name, loop })
-  await about(DESTINATION, undefined, () => Promise.all([...byShard].map(([shard, records]) => store.log.append(shard, records))))
 }

@@ -39,9 +39,9 @@ export async function putBackWritten(
 function putBack(context: ServiceContext, name: string, written: readonly Removal[]): Promise<ReadonlySet<string>> {
   return context.store.update((latest) => {
     const { topics } = mustExist(latest, name)
-    const back = written.flatMap(({ topic, spec, begunEarlier }) => {
+    const back = written.flatMap(({ topic, spec, before }) => {
       const now = topics.get(topic)
-      if (begunEarlier || !isSameRequest(now, spec) || now.stopping?.logEnds !== undefined) return []
+      if (before !== 'MIRRORING' || !isSameRequest(now, spec) || now.stopping?.logEnds !== undefined) return []
       return [{ topic, spec: { ...now, desired: 'MIRRORING' as const, stopping: undefined } }]
     })
     const records = back.map((one) => put({ kind: 'topic', mirror: name, topic: one.topic }, one.spec))

@@ -5,7 +5,7 @@ import { failure } from '../mirror/errors.js'
 import { isActive, type MirrorState } from '../mirror/fold.js'
 import { releaseSettings } from '../mirror/held.js'
 import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
-import type { RemovalResult } from '../mirror/state.js'
+import type { DesiredState, RemovalResult } from '../mirror/state.js'
 import { releaseAclsOf } from '../sync/acls/index.js'
 import { pinnedTopics, syncGroups, unchangedTopics } from '../sync/groups/index.js'
 import { refusalWarnings } from '../sync/topics/topic-settings.js'
@@ -19,8 +19,8 @@ const GROUPS_WITHIN_MS = 15_000
 
 /** A topic that is being removed. */
 export interface Removal extends Leaving {
-  /** By an earlier call: what that came to is not known but for what is on record. */
-  readonly begunEarlier: boolean
+  /** What was wanted of it until then. STOPPING: an earlier call began this, and no more is known of that than is on record. */
+  readonly before: DesiredState
 }
 
 /** A removal that was written down, and what it needs to be finished. */
@@ -66,7 +66,7 @@ export async function finishRemovals(work: RemovalWork): Promise<Map<string, Res
  * earlier removal began: consumers may have moved over since.
  */
 async function syncLastPositions({ context, mirror, source, warnings }: RemovalWork, all: readonly Removal[]): Promise<void> {
-  const leaving = all.filter(({ begunEarlier }) => !begunEarlier)
+  const leaving = all.filter(({ before }) => before !== 'STOPPING')
   const cluster = await source.whenReached()
   if (cluster === undefined || leaving.length === 0) return
   const { groupsInclude: include, groupsExclude: exclude } = mirrorConfigOf(mirror.configs)

@@ -40,7 +40,9 @@ async function finish(
   options: RemoveTopicsFromMirrorOptions,
 ): Promise<RemoveTopicsFromMirrorResult> {
   const warnings: string[] = []
-  const confirmed = await awaitConfirmation(context, mirror.name, all, options.confirmationTimeoutMs)
+  // No runner has ever heard of a topic whose addition was not finished.
+  const heardOf = all.filter(({ before }) => before !== 'ADDING')
+  const confirmed = await awaitConfirmation(context, mirror.name, heardOf, options.confirmationTimeoutMs)
   const partitions = all.flatMap(({ topic, spec }) => partitionsOf(spec).map((partition) => ({ topic, partition })))
   const there = await source.offsets(partitions)
   const putBack = options.drainMs === undefined ? [] : await putBackWritten(context, mirror, all, there, warnings)
@@ -82,10 +84,10 @@ async function writeStopping({ store, now }: ServiceContext, name: string, topic
     const leaving = topics.flatMap((topic): Removal[] => {
       const spec = mirror.topics.get(topic)
       if (!isActive(spec)) return []
-      if (spec.desired === 'STOPPING') return [{ topic, spec, begunEarlier: true }]
-      return [{ topic, spec: { ...spec, desired: 'STOPPING', stopping: { at: now() } }, begunEarlier: false }]
+      const { desired: before } = spec
+      return [{ topic, before, spec: before === 'STOPPING' ? spec : { ...spec, desired: 'STOPPING', stopping: { at: now() } } }]
     })
-    const begun = leaving.filter(({ begunEarlier }) => !begunEarlier)
+    const begun = leaving.filter(({ before }) => before !== 'STOPPING')
     return { records: begun.map(({ topic, spec }) => put({ kind: 'topic', mirror: name, topic }, spec)), result: leaving }
   })
 }

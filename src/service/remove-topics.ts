@@ -5,7 +5,7 @@ import { isActive } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
 import { selectTopics } from '../mirror/selection.js'
 import { type Mirror, mustExist } from '../mirror/spec-store.js'
-import type { RemovalResult } from '../mirror/state.js'
+import type { DesiredState, RemovalResult } from '../mirror/state.js'
 import { releaseLeftovers } from '../sync/acls/index.js'
 import { byName, type ServiceContext } from './context.js'
 import { drain, endsHere } from './drain.js'
@@ -99,6 +99,12 @@ export async function removeAll(
 const partitionsOfTopics = (mirror: Mirror, topics: readonly string[]) =>
   topics.flatMap((topic) => Array.from({ length: mirror.topics.get(topic)!.partitions }, (_, partition) => ({ topic, partition })))
 
+/** Nothing comes here by itself, however long a drain waits. */
+const NOT_COPIED: { readonly [D in DesiredState]?: { readonly is: string; readonly first: string } } = {
+  PAUSED: { is: 'is paused', first: 'Resume it' },
+  ADDING: { is: 'is being added', first: 'Run add again' },
+}
+
 async function drainAll(
   context: ServiceContext,
   mirror: Mirror,
@@ -108,10 +114,11 @@ async function drainAll(
   { onProgress }: RemoveTopicsFromMirrorOptions,
 ): Promise<void> {
   const desired = (topic: string) => mirror.topics.get(topic)!.desired
-  const paused = topics.find((topic) => desired(topic) === 'PAUSED')
-  if (paused !== undefined) {
-    const advice = 'Resume it first, or remove it without --drain.'
-    throw failure('CONFLICT', `topic ${paused} of mirror ${mirror.name} is paused, so it cannot be drained`, advice)
+  for (const topic of topics) {
+    const why = NOT_COPIED[desired(topic)]
+    if (why === undefined) continue
+    const message = `topic ${topic} of mirror ${mirror.name} ${why.is}, so it cannot be drained`
+    throw failure('CONFLICT', message, `${why.first} first, or remove it without --drain.`)
   }
   // What an earlier call has begun to remove is not copied any more; whether it was written to since is looked at later.
   const copied = topics.filter((topic) => desired(topic) !== 'STOPPING')

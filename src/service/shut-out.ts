@@ -124,9 +124,10 @@ function outcomeOf(
     if (!result.ok) return result
     fences.push({ partition, fence: result.value })
   }
-  const some = (how: LetGo['how']) => fences.some(({ fence }) => fence.how === how)
+  // Nobody writes to a topic that is gone.
+  const some = (how: LetGo['how']) => fences.some(({ fence }) => fence.how === how && fence.logEndOffset !== undefined)
   const how = some('unfenced') ? 'unfenced' : some('fenced') ? 'fenced' : 'confirmed'
-  if (how === 'unfenced' && fences.some(({ fence }) => fence.logEndOffset !== undefined)) {
+  if (how === 'unfenced') {
     warnings.push(`topic ${topic}: a runner that still copies could not be shut out, for want of ALTER on the cluster of the destination`)
   }
   const ends = fences.flatMap(({ partition, fence: { logEndOffset } }) => (logEndOffset === undefined ? [] : [{ partition, logEndOffset }]))

@@ -1,4 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Cluster } from '../../src/client/cluster.js'
+import { clientConfigOf } from '../../src/client/config.js'
+import { KeyedLog } from '../../src/client/keyed-log.js'
+import { mirrorShardOf } from '../../src/mirror/shards.js'
+import { put } from '../../src/mirror/spec-store.js'
+import { STATE_TOPIC } from '../../src/mirror/state-topic.js'
 import type { Listener } from '../../src/playground/broker-settings.js'
 import { IncrementalAlterConfigs, ListGroups, Produce, WriteTxnMarkers } from '../../src/protocol/index.js'
 import { MirrorAdmin } from '../../src/service/index.js'
@@ -82,6 +88,13 @@ async function hasPositions(topic: string): Promise<true> {
   return true
 }
 
+/** The controller has given them back; brokers learn of it a moment later. */
+const hasItsSettings = (topic: string) =>
+  eventually(async () => {
+    expect(await brokers.destination.admin.topicConfigs(topic)).toEqual(RETENTION)
+    return true
+  })
+
 const ends = async (topic: string) => (await brokers.destination.admin.offsets(topic)).map(({ endOffset }) => endOffset)
 
 /** Removes a topic; `dies` is called at the stage, whose answer never arrives. */
@@ -115,7 +128,7 @@ async function isRemovedByTheNext(name: Name, topic: string): Promise<void> {
     how: name === 'dead' ? 'fenced' : 'confirmed',
     partitions: [0, 1].map((partition) => ({ partition, logEndOffset: 10n })),
   })
-  await eventually(async () => expect(await destination.admin.topicConfigs(topic)).toEqual(RETENTION))
+  await hasItsSettings(topic)
   await hasPositions(topic)
   const read = async (cluster: typeof source) =>
     (await readLog(worker, cluster, { topic, content: 'hash' })).map(({ count, sha256 }) => ({ count, sha256 }))
@@ -193,4 +206,45 @@ test('the wait for a topic that the source has lost ends with that', async () =>
     code: 'UNKNOWN_TOPIC',
     message: expect.stringMatching(/^topic live-gone was deleted on the source; .* kafka-mirrors remove --mirror live --topic live-gone$/),
   })
+})
+
+test('nothing comes back of a mirror that is deleted while its runner finds topics, nor of an earlier one of the name', async () => {
+  const { source, destination } = brokers
+  await mirrorings.live.runners[0]!.stop()
+  const cluster = new Cluster(clientConfigOf(new Map([['bootstrap.servers', destination.bootstrap]])).config)
+  const log = new KeyedLog(cluster, STATE_TOPIC)
+  const known = async () => {
+    const records = new Map(((await log.load()) ?? []).map(({ key, value }) => [key, value]))
+    return [...records].filter(([key, value]) => value !== null && key.split('/').includes('finder')).map(([key]) => key)
+  }
+  const finder = new Mirroring(brokers, { mirror: 'finder', config: { 'mirror.topics.include': 'found-.*' } })
+  const witness = new Mirroring(brokers, { mirror: 'witness', config: { 'mirror.topics.include': 'found-0' } })
+  let [made, goesOn] = [0, true]
+  const make = async () => {
+    while (goesOn) await source.admin.createTopic(`found-${made++}`, { configs: RETENTION })
+  }
+  let making: Promise<void> | undefined
+  try {
+    const round = { ownerEpoch: 99, owner: 'late', at: 1, ok: false, changes: 0, problems: [], more: 0, notes: [] }
+    await log.append(mirrorShardOf('finder'), [put({ kind: 'sync', mirror: 'finder', loop: 'groups' }, round)])
+    await finder.create()
+    expect(await known()).not.toContain('sync/finder/groups')
+    await finder.startRunner()
+    making = make()
+    await eventually(async () => (await finder.state()).mirror('finder')!.topics.size > 3)
+    await eventually(async () => (await finder.admin.deleteMirror('finder')).deleted)
+    goesOn = false
+    await making
+    // The same runner finds for another mirror: it knows by then, and what it was at is over.
+    await witness.create()
+    await eventually(async () => (await witness.status('found-0'))?.state === 'MIRRORING')
+    await eventually(async () => (await known()).length === 0)
+    const here = Object.keys(await destination.admin.topics()).filter((topic) => /^found-[1-9]/.test(topic))
+    expect(here.length).toBeGreaterThan(2)
+    for (const topic of here) await hasItsSettings(topic)
+  } finally {
+    goesOn = false
+    await making?.catch(() => {})
+    await Promise.all([finder.close(), witness.close(), cluster.close()])
+  }
 })

@@ -2,7 +2,7 @@ import type { Cluster } from '../../client/cluster.js'
 import { failure, MirrorError } from '../../mirror/errors.js'
 import { DESTINATION, toMirrorError } from '../../mirror/failures.js'
 import { type ActiveTopic, isActive, isAdded, type MirrorState } from '../../mirror/fold.js'
-import { mustExist, put, type SpecStore } from '../../mirror/spec-store.js'
+import { type Mirror, mustExist, put, type SpecStore } from '../../mirror/spec-store.js'
 import type { FoundLog, TopicSpec } from '../../mirror/state.js'
 import { Errors, KafkaError } from '../../protocol/errors.js'
 import { NO_UUID } from '../../protocol/schema.js'
@@ -73,6 +73,7 @@ function begin(
   return store.update<ActiveTopic | undefined>((state) => {
     if (stillWanted?.(state) === false) return { records: [], result: undefined }
     const entry = mustExist(state, mirror)
+    checkSameSource(entry, sourceClusterId)
     checkNotTaken(state, mirror, topic)
     const before = entry.topics.get(topic)
     if (isAdded(before)) return { records: [], result: undefined }
@@ -93,6 +94,13 @@ function begin(
     const pinned = entry.spec.sourceClusterId === undefined ? [put({ kind: 'mirror', mirror }, { ...entry.spec, sourceClusterId })] : []
     return { records: [...pinned, put({ kind: 'topic', mirror, topic }, spec)], result: spec }
   })
+}
+
+/** Deleted and created again meanwhile, a mirror may copy from elsewhere. Throws MirrorError. */
+function checkSameSource({ name, spec }: Mirror, sourceClusterId: string): void {
+  if (spec.sourceClusterId === undefined || spec.sourceClusterId === sourceClusterId) return
+  const message = `mirror ${name} copies from cluster ${spec.sourceClusterId} by now, not from ${sourceClusterId}`
+  throw failure('OTHER_CLUSTER', message, 'See what it has with describe.')
 }
 
 /** Lets runners begin. False if somebody else did so, or the topic has left meanwhile. */
