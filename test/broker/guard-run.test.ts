@@ -93,6 +93,13 @@ test('a topic is read-only for ordinary principals while a runner copies it, and
   expect((await runProgram('verbs', remove('shop.orders'))).exitCode).toBe(0)
   await expect.poll(() => destination.admin.acls()).toEqual(rules)
   await served('shop.orders')
+  // Somebody else's rule of that form is left to them, and told of.
+  const foreign = 'DENY WRITE TOPIC LITERAL shop.orders User:* *'
+  await destination.grant(foreign)
+  const { exitCode, stderr } = await runProgram('verbs', remove('shop.orders'))
+  const told = 'topic shop.orders stays read-only by DENY WRITE on topic shop.orders for User:*'
+  expect([exitCode, stderr]).toEqual([0, expect.stringContaining(told)])
+  await destination.revoke(foreign)
 })
 
 test('so it is with a runner that was killed in the middle of setting the guard, which brokers hear of only when a removal is under way', async () => {
