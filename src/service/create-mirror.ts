@@ -76,7 +76,7 @@ async function write(
 }
 
 /** Without the rights to read it the state is empty here: the check of rights that follows lists what is missing. */
-async function stateIfReadable({ store }: ServiceContext): Promise<MirrorState> {
+export async function stateIfReadable({ store }: ServiceContext): Promise<MirrorState> {
   try {
     return await store.read()
   } catch (error) {

@@ -23,7 +23,7 @@ export interface MissingRight {
 
 const SOURCE_TOPIC: readonly Operation[] = ['READ', 'DESCRIBE', 'DESCRIBE_CONFIGS']
 const DESTINATION_TOPIC: readonly Operation[] = ['READ', 'WRITE', 'DELETE', 'DESCRIBE', 'DESCRIBE_CONFIGS', 'ALTER_CONFIGS']
-const STATE_TOPIC_OPERATIONS: readonly Operation[] = ['READ', 'WRITE', 'DESCRIBE']
+const STATE_TOPIC_OPERATIONS: readonly Operation[] = ['READ', 'WRITE', 'DESCRIBE', 'DESCRIBE_CONFIGS']
 
 /** Rights the source must grant for these topics and groups. Groups are names to be tried. Throws ConnectionError. */
 export async function missingSourceRights(

@@ -68,6 +68,7 @@ describe('createMirror', () => {
       'DESCRIBE on the cluster of the destination',
       'DESCRIBE on the cluster of the source',
       'DESCRIBE on topic __kafka_mirrors of the destination',
+      'DESCRIBE_CONFIGS on topic __kafka_mirrors of the destination',
       'READ on group __kafka_mirrors of the destination',
       'READ on topic __kafka_mirrors of the destination',
       'WRITE on topic __kafka_mirrors of the destination',

@@ -14,7 +14,7 @@ import { type Addition, additionOf, planTopic } from '../../sync/topics/add-plan
 import { addPlanned, unlessCreatedMeanwhile } from '../../sync/topics/add-topic.js'
 import { logBounds } from '../../sync/topics/log-bounds.js'
 import { byName, entriesOf, type ServiceContext } from '../context.js'
-import { createMirror } from '../create-mirror.js'
+import { createMirror, stateIfReadable } from '../create-mirror.js'
 import { withSource } from '../source-connection.js'
 import { topicAdmission } from '../topic-admission.js'
 import type { TopicResult } from '../types.js'
@@ -39,13 +39,13 @@ export async function reverseMirror(
   if (!properties.get('bootstrap.servers')?.trim())
     throw usageError('INVALID_CONFIG', 'the cluster to copy back from is not named', 'It needs bootstrap.servers, like localhost:9094.')
   return withSource({ mirror: name, configs: properties }, async (source) => {
-    const { destination, store } = context
+    const { destination } = context
     const destinationClusterId = await about(DESTINATION, undefined, () => destination.clusterId())
     const sourceClusterId = await source.clusterId()
     if (sourceClusterId === destinationClusterId)
       throw failure('SAME_CLUSTER', `both sides are the same cluster (${sourceClusterId})`, 'Name the cluster that copied from this one.')
     const first = await readFirstMirror(source, name, destinationClusterId)
-    const before = (await store.read()).mirror(name)
+    const before = (await stateIfReadable(context))?.mirror(name)
     if (before !== undefined) refuseOtherSource(before, sourceClusterId)
     const configs = new Map([...properties, ...[...first.configs].filter(([key]) => isCopied(key))])
     const { dryRun } = options
