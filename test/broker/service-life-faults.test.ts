@@ -2,16 +2,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Cluster } from '../../src/client/cluster.js'
 import { clientConfigOf } from '../../src/client/config.js'
 import { KeyedLog } from '../../src/client/keyed-log.js'
+import type { MirrorState, StateRecord } from '../../src/mirror/fold.js'
 import { mirrorShardOf } from '../../src/mirror/shards.js'
 import { put } from '../../src/mirror/spec-store.js'
 import { STATE_TOPIC } from '../../src/mirror/state-topic.js'
 import type { Listener } from '../../src/playground/broker-settings.js'
 import { IncrementalAlterConfigs, ListGroups, Produce, WriteTxnMarkers } from '../../src/protocol/index.js'
 import { MirrorAdmin } from '../../src/service/index.js'
+import { StateStore } from '../../src/service/state-store.js'
+import { discovery } from '../../src/sync/topics/discovery.js'
 import { useBrokers } from '../support/brokers.js'
 import { readLog, writeLog } from '../support/kafka-log.js'
 import { DESTINATION_PROPERTIES, Mirroring } from '../support/mirroring.js'
 import { TcpProxy } from '../support/proxy.js'
+import { type Moment, SyncRounds } from '../support/sync-rounds.js'
 import { eventually } from '../support/wait.js'
 
 // What may happen in the middle of a removal: the command goes through the proxy, runners and everybody else around it.
@@ -94,6 +98,13 @@ const hasItsSettings = (topic: string) =>
     expect(await brokers.destination.admin.topicConfigs(topic)).toEqual(RETENTION)
     return true
   })
+
+/** Changes the state as another command would. */
+async function edit(change: (state: MirrorState) => readonly StateRecord[]): Promise<void> {
+  const cluster = new Cluster(clientConfigOf(new Map([['bootstrap.servers', brokers.destination.bootstrap]])).config)
+  await new StateStore(cluster).update((state) => ({ records: change(state), result: undefined }))
+  await cluster.close()
+}
 
 const ends = async (topic: string) => (await brokers.destination.admin.offsets(topic)).map(({ endOffset }) => endOffset)
 
@@ -206,6 +217,41 @@ test('the wait for a topic that the source has lost ends with that', async () =>
     code: 'UNKNOWN_TOPIC',
     message: expect.stringMatching(/^topic live-gone was deleted on the source; .* kafka-mirrors remove --mirror live --topic live-gone$/),
   })
+})
+
+test('a topic whose addition was not finished is removed without waiting for runners, which never heard of it', async () => {
+  const { live } = mirrorings
+  await edit((state) => {
+    const spec = state.mirror('live')!.topics.get('live-stays')!
+    return [put({ kind: 'topic', mirror: 'live', topic: 'live-half' }, { ...spec, desired: 'ADDING' })]
+  })
+  await expect(live.admin.removeTopicsFromMirror('live', ['live-half'], { drainMs: 600_000 })).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: 'topic live-half of mirror live is being added, so it cannot be drained',
+  })
+  const removed = await live.admin.removeTopicsFromMirror('live', ['live-half'], { confirmationTimeoutMs: 600_000 })
+  expect(removed.topics).toMatchObject([{ ok: true, how: 'confirmed', partitions: [] }])
+})
+
+test('a mirror that is made again for another source gets no topic that was being found on the earlier one', async () => {
+  const { source, destination } = brokers
+  const rounds = new SyncRounds('again', { source: source.bootstrap, destination: destination.bootstrap })
+  const config = { 'bootstrap.servers': source.bootstrap, 'mirror.topics.include': 'live-stays' }
+  try {
+    await mirrorings.live.admin.createMirror('again', config)
+    await mirrorings.live.admin.removeTopicsFromMirror('live', ['live-stays'])
+    const elsewhere = put({ kind: 'mirror', mirror: 'again' }, { sourceClusterId: 'elsewhere', createdAt: Date.now() })
+    const interrupt = async (moment: Moment) => void (moment === 'before decision 1' && (await edit(() => [elsewhere])))
+    const { changes, problems } = await rounds.round(discovery, { interrupt })
+    expect([changes, problems]).toEqual([
+      0,
+      [{ item: 'live-stays', message: expect.stringMatching(/copies from cluster elsewhere by now/) }],
+    ])
+    expect((await rounds.state()).mirror('again')!.topics.size).toBe(0)
+  } finally {
+    await mirrorings.live.admin.deleteMirror('again')
+    await rounds.close()
+  }
 })
 
 test('nothing comes back of a mirror that is deleted while its runner finds topics, nor of an earlier one of the name', async () => {
