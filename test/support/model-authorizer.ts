@@ -26,6 +26,8 @@ export class ModelAuthorizer {
   openByDefault = false
   /** What was asked to change. */
   changes = 0
+  /** Who asks, as rules that deny this principal something on a topic take that from it. */
+  principal = 'User:runner'
   /** Awaited before each request is carried out, and after that, before it is answered. */
   moment: (api: string) => Promise<void> = async () => {}
   /** Answers of requests to change something: refused, for want of a right. */
@@ -141,15 +143,22 @@ export class ModelAuthorizer {
         return { results: request.resources!.map((resource) => ({ ...done, ...resource, configs })) }
       }
       case 'Metadata':
-        return { topics: request.topics!.map(({ name }) => ({ name, errorCode: 0, topicAuthorizedOperations: 0xffff })) }
+        return { topics: request.topics!.map(({ name }) => ({ name, errorCode: 0, topicAuthorizedOperations: this.rightsOn(name!) })) }
     }
     throw new Error(`${api} is not expected`)
+  }
+
+  private rightsOn(topic: string | number): number {
+    const bind = (it: Fields) => it.resourceName === topic && it.principal === this.principal && it.permissionType === NUMBERS.DENY
+    return [...this.rules.values()].some(bind) ? 0 : 0xffff
   }
 }
 
 /** The state topic's spec partition in memory. */
 export class ModelStore implements SpecStore {
   private readonly records = new Map<string, string>()
+  /** Who asks, as rules that deny this principal something on a topic take that from it. */
+  principal = 'User:runner'
   /** Awaited before each change is decided on, and after it is written. */
   moment: () => Promise<void> = async () => {}
 

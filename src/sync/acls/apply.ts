@@ -17,6 +17,8 @@ export interface Applying {
   isRight(state: MirrorState, step: AclStep): boolean
   /** Asked right before the destination is: a runner that froze may have lost its place. What is on record is its heir's then. */
   mayGoOn?(): boolean
+  /** What is created stays on record as pending, until somebody has looked what it does. */
+  readonly onTrial?: boolean
 }
 
 export interface Applied {
@@ -113,7 +115,8 @@ async function send(destination: Cluster, begun: readonly Begun[]): Promise<Outc
 const errorOf = (answer: Result<void>): Error | undefined => (answer.ok ? undefined : answer.error)
 
 /** Writes down what came of steps; what somebody else decided about meanwhile is to be undone, on record as that from now on. */
-async function settle({ store, now }: Applying, outcomes: readonly Outcome[]): Promise<{ changed: AclStep[]; undoing: AclStep[] }> {
+async function settle(applying: Applying, outcomes: readonly Outcome[]): Promise<{ changed: AclStep[]; undoing: AclStep[] }> {
+  const { store, now, onTrial } = applying
   return store.update((state) => {
     const records: StateRecord[] = []
     const changed: AclStep[] = []
@@ -121,8 +124,9 @@ async function settle({ store, now }: Applying, outcomes: readonly Outcome[]): P
     for (const { step, meanwhile, error } of outcomes) {
       const known = recordOf(state, step)
       if (sameRecord(known, meanwhile)) {
+        const done = step.record === null ? undefined : onTrial ? meanwhile : { ...step.record, at: now() }
         // A rule that was refused and that somebody else creates later would look like ours.
-        const after = error !== undefined ? step.before : step.record === null ? undefined : { ...step.record, at: now() }
+        const after = error === undefined ? done : step.before
         if (!sameRecord(known, after)) records.push(...recordFor(state, step, after))
         if (error === undefined) changed.push({ ...step, before: after })
       } else if (error === undefined) {

@@ -107,6 +107,8 @@ function towards(view: AclView, key: string, binding: AclBinding, record: StepRe
     return before !== undefined || present ? [] : [step(view, binding, 'none', record)]
   }
   if (present && before === undefined) return view.shared(key) ? [step(view, binding, 'none', record)] : []
+  // The runner that tried it may have died of it. Rights it takes can be seen only where they are not taken yet: in the next round.
+  if (present && pending && binding.permission === 'DENY' && !view.superUser) return [step(view, binding, 'delete', null)]
   // Somebody created what was withheld: it is theirs.
   if (present && before?.what === 'withheld' && !pending) return [step(view, binding, 'none', null)]
   if (!present || pending) return [step(view, binding, 'create', record)]

@@ -39,9 +39,9 @@ export class AclRound {
 
   /**
    * Carries steps out as far as they are right by then; what is refused becomes a problem. Gives what changed on
-   * the destination, once brokers go by it.
+   * the destination, once brokers go by it. What is created on trial stays pending.
    */
-  async apply(steps: readonly AclStep[]): Promise<readonly AclStep[]> {
+  async apply(steps: readonly AclStep[], { onTrial = false } = {}): Promise<readonly AclStep[]> {
     const able = this.mayAlter ? steps : steps.filter(({ effect }) => effect === 'none')
     if (able.length < steps.length) {
       const lacking = steps.filter(({ effect }) => effect !== 'none')
@@ -52,7 +52,7 @@ export class AclRound {
     const { destination, store, now } = this.context
     const mayGoOn = () => this.context.ownsShard()
     const isRight = (latest: MirrorState, step: AclStep) => isStillRight(latest, step) && !leavesBehind(this.mirror, latest, step)
-    const { changed, refused } = await applySteps({ destination, store, now, isRight, mayGoOn }, able)
+    const { changed, refused } = await applySteps({ destination, store, now, isRight, mayGoOn, onTrial }, able)
     for (const { step, error } of refused) {
       this.problem(describeBinding(step.binding), isMissingRight(error) ? MISSING_ALTER : error.message)
     }

@@ -100,27 +100,42 @@ function note({ notes }: AclRound, what: string, bindings: readonly AclBinding[]
   notes.push(`rules ${what}: ${bindings.slice(0, SHOWN).map(describeBinding).join(', ')}${more}`)
 }
 
-/** Somebody who is denied something may be the runner itself; what it is called on the destination only the brokers know. */
+/**
+ * Somebody who is denied something may be the runner itself; what it is called on the destination only the brokers know. Where one of
+ * many rules binds it, they are tried again one principal after the other.
+ */
 async function applyWatchfully(round: AclRound, denials: readonly AclStep[]): Promise<void> {
-  const binding = await applyUnlessBinding(round, denials)
-  for (const principal of new Set(binding.map(({ binding }) => binding.principal))) {
-    const own = binding.filter((step) => step.binding.principal === principal)
-    const again = own.map((step) => ({ ...step, effect: 'create', record: { what: 'created' } }) as const)
-    for (const { binding } of await applyUnlessBinding(round, again)) {
+  const principals = [...new Set(denials.map(({ binding }) => binding.principal))]
+  if (principals.length <= 1) {
+    for (const { binding } of await applyUnlessBinding(round, denials, { what: 'withheld' })) {
       round.problem(describeBinding(binding), 'it binds the runner, and is withheld until its topics leave')
     }
+    return
+  }
+  const taken = await applyUnlessBinding(round, denials, null)
+  const again = taken.map((step) => ({ ...step, effect: 'create', record: { what: 'created' } }) as const)
+  for (const principal of principals) {
+    await applyWatchfully(
+      round,
+      again.filter(({ binding }) => binding.principal === principal),
+    )
   }
 }
 
-/** Creates rules that deny something, and gives those that it took back, as the runner had lost a right by one of them. */
-async function applyUnlessBinding(round: AclRound, denials: readonly AclStep[]): Promise<readonly AclStep[]> {
+/**
+ * Creates rules that deny something, and gives those that it took back, with what is on record of them then, as the runner had lost a
+ * right by one of them. Until that is known they are pending: should the runner die of it, the next round takes them away.
+ */
+async function applyUnlessBinding(round: AclRound, denials: readonly AclStep[], otherwise: AclStep['record']): Promise<readonly AclStep[]> {
   if (denials.length === 0) return []
   const { destination } = round.context
   const topics = [...round.following, STATE_TOPIC]
   const before = await authorizedOnTopics(destination, topics)
-  const created = await round.apply(denials)
+  const created = await round.apply(denials, { onTrial: true })
   if (created.length === 0) return []
   const after = await authorizedOnTopics(destination, topics)
-  if ([...before].every(([topic, bits]) => ((after.get(topic) ?? bits) & bits) === bits)) return []
-  return round.apply(created.map((step) => ({ ...step, effect: 'delete', record: { what: 'withheld' } })))
+  const isHarmless = [...before].every(([topic, bits]) => ((after.get(topic) ?? bits) & bits) === bits)
+  if (!isHarmless) return round.apply(created.map((step) => ({ ...step, effect: 'delete', record: otherwise })))
+  await round.apply(created.map((step) => ({ ...step, effect: 'none' })))
+  return []
 }

@@ -224,6 +224,31 @@ describe('a runner that is no super user any more', () => {
   })
 })
 
+describe('a rule that would bind a runner that is no super user', () => {
+  const binding = rule({ principal: 'User:runner', permission: 'DENY', operation: 'READ' })
+  const harmless = rule({ principal: 'User:mallory', permission: 'DENY', operation: 'READ' })
+
+  it('does not stay, whenever the runner that tried it breaks off', async () => {
+    for (let nth = 1; nth < 40; nth++) {
+      const world = new World()
+      world.destination.superUser = false
+      world.source.set([binding, harmless])
+      await world.topics('MIRRORING', 'a1')
+      world.destination.breakAt(nth)
+      await world.round().catch(() => {})
+      world.destination.mend()
+      await world.round()
+      await world.round()
+      expect([binding, harmless].map((one) => world.destination.has(one))).toEqual([false, true])
+      const { changes } = world.destination
+      await world.round()
+      expect(world.destination.changes).toBe(changes)
+      expect(await world.release('a1')).toEqual([])
+      expect([binding, harmless].map((one) => world.destination.has(one))).toEqual([true, true])
+    }
+  })
+})
+
 describe('a destination where what has no rules is open to all', () => {
   it('has no guard as the only rule of a topic, which would shut readers out', async () => {
     const world = new World()
