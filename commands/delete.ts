@@ -2,7 +2,6 @@ import { BaseCommand } from '../src/cli/base-command.js'
 import { commonFlags, confirmationWaitFlag, connectionFlags, dryRunFlag, mirrorFlag, outputFlags, yesFlag } from '../src/cli/flags.js'
 import { succeeded } from '../src/cli/item-results.js'
 import { lossColumns, lossRows, removalJson } from '../src/cli/removal-views.js'
-import { canAsk } from '../src/cli/terminal.js'
 import { optionalDuration } from '../src/mirror/durations.js'
 
 export default class Delete extends BaseCommand {
@@ -35,10 +34,10 @@ export default class Delete extends BaseCommand {
     const dryRun = flags['dry-run']
     const confirmationTimeoutMs = optionalDuration(flags.wait, '--wait')
     const admin = await this.admin(flags)
-    if (!dryRun && !flags.yes && canAsk(this.terminal)) {
+    if (this.asksFirst(flags)) {
       const plan = succeeded((await admin.deleteMirror(flags.mirror, { dryRun: true })).topics)
-      if (plan.length > 0) this.tell(await this.tableText(lossColumns, plan.flatMap(lossRows), {}))
-      await this.ask(`Delete mirror ${flags.mirror} and make its ${plan.length} topic(s) writable?`, flags)
+      const question = `Delete mirror ${flags.mirror} and make its ${plan.length} topic(s) writable?`
+      await this.ask(question, lossColumns, plan.flatMap(lossRows))
     }
     const { warnings, topics, ...result } = await admin.deleteMirror(flags.mirror, { dryRun, confirmationTimeoutMs })
     this.warnings(warnings)

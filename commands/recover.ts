@@ -1,10 +1,20 @@
 import * as Flags from '@oclif/core/flags'
 import { type Admin, BaseCommand } from '../src/cli/base-command.js'
-import { ItemsFailedError, wrongUse } from '../src/cli/errors.js'
-import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, waitFlag, yesFlag } from '../src/cli/flags.js'
+import { ItemsFailedError } from '../src/cli/errors.js'
+import {
+  commonFlags,
+  connectionFlags,
+  divergenceFlag,
+  dryRunFlag,
+  mirrorFlag,
+  onlyTopicsFlag,
+  outputFlags,
+  RESEED,
+  waitFlag,
+  yesFlag,
+} from '../src/cli/flags.js'
 import { resultJson, succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
-import { canAsk } from '../src/cli/terminal.js'
 import { bracketed, NEEDED, recoveryColumns } from '../src/cli/views.js'
 import { optionalDuration } from '../src/mirror/durations.js'
 import type { RecoveredPartition, RecoveredTopic, RecoverMirrorOptions, TopicResult } from '../src/service/types.js'
@@ -36,9 +46,7 @@ export default class Recover extends BaseCommand {
     'on-gap': Flags.option({ options: ['record'] as const })({
       description: 'record: go on without the offsets that the source no longer has',
     }),
-    'on-divergence': Flags.option({ options: ['reseed'] as const })({
-      description: 'reseed: copy topics that hold something else than the source again from the start; wants --yes',
-    }),
+    ...divergenceFlag('copy topics that hold something else than the source again from the start'),
     'discard-diverged': Flags.boolean({ default: false, description: 'with reseed: do not keep what differs' }),
     ...waitFlag('these partitions are MIRRORING'),
     ...yesFlag,
@@ -60,11 +68,9 @@ export default class Recover extends BaseCommand {
       onDivergence: flags['on-divergence'],
       discardDiverged: flags['discard-diverged'],
     }
-    const mustAsk = options.onDivergence !== undefined && !dryRun && !flags.yes
-    if (mustAsk && !canAsk(this.terminal))
-      throw wrongUse('--on-divergence reseed replaces topics and needs --yes', 'see what it would do with --dry-run')
+    const asks = options.onDivergence !== undefined && this.asksFirst(flags, RESEED)
     const admin = await this.admin(flags)
-    const told = mustAsk ? await this.askFirst(admin, mirror, options, flags) : []
+    const told = asks ? await this.askFirst(admin, mirror, options) : []
     const result = await admin.recoverMirror(mirror, { ...options, dryRun })
     this.warnings(result.warnings.filter((warning) => !told.includes(warning)))
     const rows = succeeded(result.topics).flatMap(({ partitions }) => partitions)
@@ -81,17 +87,17 @@ export default class Recover extends BaseCommand {
   }
 
   /** Gives the warnings that were shown with the plan. */
-  private async askFirst(admin: Admin, mirror: string, options: RecoverMirrorOptions, flags: { yes: boolean }): Promise<readonly string[]> {
+  private async askFirst(admin: Admin, mirror: string, options: RecoverMirrorOptions): Promise<readonly string[]> {
     const { topics, warnings } = await admin.recoverMirror(mirror, { ...options, dryRun: true })
     const plan = succeeded(topics)
     const reseeded = plan.filter(({ partitions }) => partitions.some(({ action }) => action === 'reseed'))
     if (reseeded.length === 0) return []
     this.warnings(warnings)
-    const rows = plan.flatMap(({ partitions }) => partitions)
-    this.tell(await this.tableText(recoveryColumns, rows, {}))
     const names = bracketed(reseeded.map(({ topic }) => topic))
     const tail = options.discardDiverged ? 'throwing away what differs' : 'keeping what differs in topics of its own'
-    await this.ask(`Copy ${reseeded.length} topic(s) of mirror ${mirror} again from the start, ${tail}: ${names}?`, flags)
+    const question = `Copy ${reseeded.length} topic(s) of mirror ${mirror} again from the start, ${tail}: ${names}?`
+    const rows = plan.flatMap(({ partitions }) => partitions)
+    await this.ask(question, recoveryColumns, rows)
     return warnings
   }
 

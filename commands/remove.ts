@@ -1,6 +1,5 @@
 import * as Flags from '@oclif/core/flags'
 import { type Admin, BaseCommand } from '../src/cli/base-command.js'
-import { wrongUse } from '../src/cli/errors.js'
 import {
   commonFlags,
   confirmationWaitFlag,
@@ -15,7 +14,6 @@ import { succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
 import { drainLine, lossColumns, lossRows, removalJson } from '../src/cli/removal-views.js'
 import { StatusLine } from '../src/cli/status-line.js'
-import { canAsk } from '../src/cli/terminal.js'
 import { bracketed } from '../src/cli/views.js'
 import { optionalDuration } from '../src/mirror/durations.js'
 import type { RemoveTopicsFromMirrorOptions, RemoveTopicsFromMirrorResult } from '../src/service/types.js'
@@ -63,17 +61,14 @@ export default class Remove extends BaseCommand {
     const named = splitLists(flags.topic)
     const names = named.length > 0 ? named : undefined
     const dryRun = flags['dry-run']
-    if (names === undefined && !dryRun && !flags.yes && !canAsk(this.terminal))
-      throw wrongUse(
-        `all topics of mirror ${mirror} are removed without --topic, which needs --yes`,
-        'see what would be lost with --dry-run',
-      )
+    const refused = names === undefined ? `all topics of mirror ${mirror} are removed without --topic, which` : undefined
+    const asks = this.asksFirst(flags, refused)
     const admin = await this.admin(flags)
-    if (!dryRun && !flags.yes && canAsk(this.terminal)) {
+    if (asks) {
       const plan = succeeded((await admin.removeTopicsFromMirror(mirror, names, { dryRun: true })).topics)
-      this.tell(await this.tableText(lossColumns, plan.flatMap(lossRows), {}))
-      const topics = bracketed(plan.map(({ topic }) => topic))
-      await this.ask(`Stop mirroring and make writable ${plan.length} topic(s) of mirror ${mirror}: ${topics}?`, flags)
+      const list = bracketed(plan.map(({ topic }) => topic))
+      const question = `Stop mirroring and make writable ${plan.length} topic(s) of mirror ${mirror}: ${list}?`
+      await this.ask(question, lossColumns, plan.flatMap(lossRows))
     }
     const { topics, warnings } = await this.remove(admin, mirror, names, { dryRun, confirmationTimeoutMs, drainMs })
     this.warnings(warnings)

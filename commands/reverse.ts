@@ -1,12 +1,22 @@
 import * as Flags from '@oclif/core/flags'
 import { BaseCommand } from '../src/cli/base-command.js'
 import { ItemsFailedError, wrongUse } from '../src/cli/errors.js'
-import { commonFlags, connectionFlags, dryRunFlag, mirrorFlag, onlyTopicsFlag, outputFlags, waitFlag, yesFlag } from '../src/cli/flags.js'
+import {
+  commonFlags,
+  connectionFlags,
+  divergenceFlag,
+  dryRunFlag,
+  mirrorFlag,
+  onlyTopicsFlag,
+  outputFlags,
+  RESEED,
+  waitFlag,
+  yesFlag,
+} from '../src/cli/flags.js'
 import { resultJson, succeeded } from '../src/cli/item-results.js'
 import { splitLists } from '../src/cli/lists.js'
 import { readPropertyFile } from '../src/cli/property-file.js'
 import { reversedColumns, reversedRows } from '../src/cli/reverse-views.js'
-import { canAsk } from '../src/cli/terminal.js'
 import { bracketed } from '../src/cli/views.js'
 import { optionalDuration } from '../src/mirror/durations.js'
 
@@ -38,9 +48,7 @@ export default class Reverse extends BaseCommand {
     }),
     'remote-config': Flags.string({ helpValue: 'FILE', description: 'Java client properties of the cluster that took over' }),
     ...onlyTopicsFlag(' (default all of the mirror)'),
-    'on-divergence': Flags.option({ options: ['reseed'] as const })({
-      description: 'reseed: copy topics from the start that went on here alone, and keep what only this cluster has; wants --yes',
-    }),
+    ...divergenceFlag('copy topics from the start that went on here alone, and keep what only this cluster has'),
     ...waitFlag('all partitions are MIRRORING'),
     ...yesFlag,
     ...dryRunFlag,
@@ -63,16 +71,13 @@ export default class Reverse extends BaseCommand {
       throw wrongUse('the cluster that took over is not named', 'give --remote-bootstrap-server or --remote-config')
     const named = splitLists(flags.topic)
     const options = { topics: named.length > 0 ? named : undefined, onDivergence: flags['on-divergence'] }
-    const mustAsk = options.onDivergence !== undefined && !dryRun && !flags.yes
-    if (mustAsk && !canAsk(this.terminal))
-      throw wrongUse('--on-divergence reseed replaces topics and needs --yes', 'see what it would do with --dry-run')
+    const asks = options.onDivergence !== undefined && this.asksFirst(flags, RESEED)
     const admin = await this.admin(flags)
-    if (mustAsk) {
+    if (asks) {
       const plan = await admin.reverseMirror(mirror, remote, { ...options, dryRun: true })
-      this.tell(await this.tableText(reversedColumns, reversedRows(plan.topics), {}))
       const replaced = succeeded(plan.topics).flatMap(({ topic, how }) => (how === 'reseeded' ? [topic] : []))
-      if (replaced.length > 0)
-        await this.ask(`Make ${replaced.length} topic(s) anew and copy them from the start: ${bracketed(replaced)}?`, flags)
+      const question = `Make ${replaced.length} topic(s) anew and copy them from the start: ${bracketed(replaced)}?`
+      if (replaced.length > 0) await this.ask(question, reversedColumns, reversedRows(plan.topics))
     }
     const { topics, warnings, sourceClusterId, created } = await admin.reverseMirror(mirror, remote, { ...options, dryRun })
     this.warnings(warnings)

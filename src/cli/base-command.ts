@@ -7,7 +7,7 @@ import { type ConnectionFlags, connectionProperties } from './connection.js'
 import { errorLine, InterruptedError, ItemsFailedError, wrongUse } from './errors.js'
 import { toJson } from './json.js'
 import type { Column } from './table.js'
-import { processTerminal, type Terminal, wantsColour, whenAborted } from './terminal.js'
+import { canAsk, processTerminal, type Terminal, wantsColour, whenAborted } from './terminal.js'
 
 /** What commands need of {@link MirrorAdmin}; tests hand in an object. */
 export type Admin = Omit<MirrorAdmin, 'unknownProperties'>
@@ -139,10 +139,22 @@ export abstract class BaseCommand extends Command {
     if (errors.length > 0) throw errors.every((error) => error.kind === 'usage') ? new ItemsFailedError(2) : new ItemsFailedError(1)
   }
 
-  /** Asks before something that cannot be taken back. Throws when the answer is no. */
-  protected async ask(question: string, flags: { yes: boolean }): Promise<void> {
+  /**
+   * Whether to ask before something that cannot be taken back: not with `--yes`, nor where nothing is done. Without a terminal scripts
+   * act, as the KIP's tools do, unless that is `refused`, for which it is wrong use.
+   */
+  protected asksFirst(flags: { yes: boolean; 'dry-run': boolean }, refused?: string): boolean {
+    if (flags.yes || flags['dry-run']) return false
+    const asks = canAsk(this.terminal)
+    if (!asks && refused !== undefined) throw wrongUse(`${refused} needs --yes`, 'see what it would do with --dry-run')
+    return asks
+  }
+
+  /** Shows what would be done, and asks. Throws when the answer is no. */
+  protected async ask<Row>(question: string, columns: readonly Column<Row>[], rows: readonly Row[]): Promise<void> {
     const { confirm } = await import('./prompt.js')
-    const yes = await confirm(this.terminal, question, flags.yes)
+    if (rows.length > 0) this.tell(await this.tableText(columns, rows, {}))
+    const yes = await confirm(this.terminal, question)
     if (this.terminal.signal.aborted) throw new InterruptedError()
     if (!yes) throw Object.assign(new Error('not confirmed, nothing was changed'), { advice: '--yes answers beforehand' })
   }

@@ -45,6 +45,12 @@ export const dryRunFlag = { 'dry-run': Flags.boolean({ default: false, descripti
 
 export const yesFlag = { yes: Flags.boolean({ default: false, char: 'y', description: 'answer the question before it is asked' }) }
 
+export const divergenceFlag = (what: string) => ({
+  'on-divergence': Flags.option({ options: ['reseed'] as const })({ description: `reseed: ${what}; wants --yes` }),
+})
+/** What to say without a terminal of a reseed that `--yes` was not given for. */
+export const RESEED = '--on-divergence reseed replaces topics and'
+
 /** Its value may be left out: commands give `optionalValues` for that. */
 export const waitFlag = (condition: string) => ({
   wait: Flags.string({ helpValue: '30s', description: `wait until ${condition}, at most this long (default 30s)` }),

@@ -1,12 +1,8 @@
 import { createInterface } from 'node:readline'
-import { canAsk, type Terminal } from './terminal.js'
+import type { Terminal } from './terminal.js'
 
-/**
- * Asks a yes-or-no question on stderr. True when the answer is yes, when `--yes` was given, or when there is nobody to
- * ask (scripts act, as the KIP's tools do). An empty answer, end of input or an interrupt is no.
- */
-export async function confirm(terminal: Terminal, question: string, yes: boolean): Promise<boolean> {
-  if (yes || !canAsk(terminal)) return true
+/** Asks a yes-or-no question on stderr. An empty answer, end of input or an interrupt is no. */
+export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
   const lines = createInterface({ input: terminal.stdin, terminal: false })
   try {
     terminal.stderr.write(`${question} [y/N] `)
