@@ -134,9 +134,16 @@ export abstract class BaseCommand extends Command {
 
   /** Reports the failed ones of many on stderr. Throws {@link ItemsFailedError} if there are any; to be called last. */
   protected failIfAnyFailed(results: readonly { ok: boolean; error?: MirrorError }[]): void {
+    const failed = this.tellFailed(results)
+    if (failed !== undefined) throw failed
+  }
+
+  /** As {@link failIfAnyFailed}, but gives what to throw: for whoever has to wait for the others first. */
+  protected tellFailed(results: readonly { ok: boolean; error?: MirrorError }[]): ItemsFailedError | undefined {
     const errors = results.flatMap((result) => (result.error ? [result.error] : []))
     for (const error of errors) this.tell(`kafka-mirrors: ${errorLine(error)}`)
-    if (errors.length > 0) throw errors.every((error) => error.kind === 'usage') ? new ItemsFailedError(2) : new ItemsFailedError(1)
+    if (errors.length === 0) return undefined
+    return new ItemsFailedError(errors.every((error) => error.kind === 'usage') ? 2 : 1)
   }
 
   /**

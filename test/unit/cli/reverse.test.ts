@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import Reverse from '../../../commands/reverse.js'
 import type { Admin } from '../../../src/cli/base-command.js'
+import { failure } from '../../../src/mirror/errors.js'
 import { runVerb } from '../../support/cli.js'
 
 const WORDS = ['--mirror', 'm', '--remote-bootstrap-server', 'b:9094']
@@ -55,6 +56,25 @@ test('topics are replaced only after a question, or with --yes', async () => {
   const done = await runVerb(Reverse, [...reseed, '--yes'], { admin: reversing('reseeded').admin })
   expect(done).toMatchObject({ exitCode: 0 })
   expect(done.stderr).toContain('topic t: 4 record(s) only this cluster had are kept in topic t.diverged-1')
+})
+
+test('what was refused is told before the others are waited for, and also if that takes too long', async () => {
+  const told: string[] = []
+  const topics = [
+    { topic: 'refused', mirror: 'm', ok: false, error: failure('CONFLICT', 'topic refused is written to') },
+    { topic: 't', mirror: 'm', ok: true, how: 'continued', partitions: [] },
+  ]
+  const admin = {
+    reverseMirror: async () => ({ mirror: 'm', sourceClusterId: 'c', created: false, topics, warnings: [] }),
+    waitForMirroring: async (_: string, names: Iterable<string>) => {
+      told.push(...names)
+      throw failure('TIMEOUT', 't-0 of mirror m is not taken up after 30 s')
+    },
+  } as unknown as Partial<Admin>
+  const outcome = await runVerb(Reverse, [...WORDS, '--wait'], { admin })
+  expect(outcome).toMatchObject({ exitCode: 1, stdout: 'Reversed mirror m for 1 topic(s): [t]\n' })
+  expect(outcome.stderr).toBe('kafka-mirrors: topic refused is written to\nkafka-mirrors: t-0 of mirror m is not taken up after 30 s\n')
+  expect(told).toEqual(['t'])
 })
 
 test('the other cluster must be named, by its own properties alone', async () => {
