@@ -1,17 +1,14 @@
-import { createPartitions, createTopics, initProducerId, unwrap } from '../../client/admin.js'
+import { createPartitions, initProducerId, unwrap } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
 import type { TopicMetadata } from '../../client/metadata.js'
-import { isLed } from '../../client/metadata.js'
 import { failure } from '../../mirror/errors.js'
-import { about, DESTINATION, isMissingRight } from '../../mirror/failures.js'
+import { about, DESTINATION } from '../../mirror/failures.js'
 import { type HeldSettings, holdSettings } from '../../mirror/held.js'
 import type { PartitionProducer, TopicSpec } from '../../mirror/state.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
-import { Errors, KafkaError } from '../../protocol/errors.js'
-import { NO_UUID } from '../../protocol/schema.js'
+import { appeared, creatable, createTopic, type Shape } from './create-topic.js'
 import { type AppliedSettings, applyTopicSettings, destinationDefaults, readTopicConfigs, refusalWarnings } from './topic-settings.js'
 
-const APPEARS_WITHIN_MS = 30_000
 /** InitProducerId requests in flight at once. */
 const PRODUCER_IDS_AT_ONCE = 50
 
@@ -45,8 +42,8 @@ export interface Preparation {
 export interface IntendedTopic {
   readonly settings: HeldSettings
   readonly producers: readonly PartitionProducer[]
-  /** What it is created with; all else is set one by one. */
-  readonly configs: ReadonlyMap<string, string>
+  /** What a topic that is not there is created with; all else is set one by one. */
+  readonly first: ReadonlyMap<string, string>
 }
 
 /** Creates the topic complete. Throws MirrorError. */
@@ -65,18 +62,20 @@ export function intendTopic(preparation: Preparation): Promise<IntendedTopic> {
     const settings = holdSettings(sourceConfigs, defaults, excludedSettings, await ownSettings(preparation))
     // A broker without producer ids (a preview of KRaft) can be no destination at all.
     const producers = await allocateProducers(destination, there.partitions.length)
-    const configs = here === undefined ? await creatable(preparation, settings) : settings.apply
-    return { settings, producers, configs }
+    if (here !== undefined) return { settings, producers, first: new Map() }
+    // Old data needs what is held.
+    const needed = new Map([...settings.apply].filter(([key]) => Object.hasOwn(settings.held, key)))
+    return { settings, producers, first: await creatable(destination, shapeOf(preparation), completed(preparation, settings), needed) }
   })
 }
 
 /** Creates the topic, or takes in the one that is there: settings and partitions. Safe to repeat. Throws MirrorError. */
-export function carryOut(preparation: Preparation, { settings, producers, configs }: IntendedTopic): Promise<PreparedTopic> {
+export function carryOut(preparation: Preparation, { settings, producers, first }: IntendedTopic): Promise<PreparedTopic> {
   const { destination, there, here } = preparation
   return doing(preparation, async () => {
     const { refused, id } =
       here === undefined
-        ? await create(preparation, settings, configs)
+        ? await createTopic(destination, shapeOf(preparation), completed(preparation, settings), first)
         : { refused: await takeIn(preparation, here, settings), id: here.topicId }
     const topicId = await appeared(destination, there.name, there.partitions.length, id)
     const taken = Object.fromEntries(Object.entries(settings.taken).filter(([key]) => !refused.refused.some((other) => other.key === key)))
@@ -86,6 +85,16 @@ export function carryOut(preparation: Preparation, { settings, producers, config
 
 const doing = <T>({ there, here }: Preparation, action: () => Promise<T>): Promise<T> =>
   about(DESTINATION, `topic ${there.name} could not be ${here === undefined ? 'created' : 'prepared'} on the destination`, action)
+
+const shapeOf = ({ there, replicationFactor }: Preparation): Shape => ({
+  name: there.name,
+  partitions: there.partitions.length,
+  ...(replicationFactor === undefined ? {} : { replicationFactor }),
+})
+
+/** All that a topic gets that is not there yet. */
+const completed = ({ ownSettings = new Map() }: Preparation, { apply }: HeldSettings): ReadonlyMap<string, string> =>
+  new Map([...ownSettings, ...apply])
 
 /** The destination's own overrides, as they are when nothing is held. */
 async function ownSettings({ destination, there, here, ...given }: Preparation): Promise<ReadonlyMap<string, string> | undefined> {
@@ -98,57 +107,6 @@ async function ownSettings({ destination, there, here, ...given }: Preparation):
   return own
 }
 
-interface Created {
-  readonly id: string
-  readonly refused: AppliedSettings
-}
-
-/** Settings that the topic can be created with: all of them, unless some setting of the source means nothing here. */
-async function creatable(preparation: Preparation, settings: HeldSettings): Promise<ReadonlyMap<string, string>> {
-  const all = complete(preparation, settings)
-  const refusal = await tryCreate(preparation, all, { validateOnly: true })
-  if (!(refusal instanceof KafkaError)) return all
-  const lacksRight: boolean = isMissingRight(refusal)
-  if (lacksRight)
-    throw failure(
-      'RIGHTS_MISSING',
-      `a right is missing: CREATE on topic ${preparation.there.name} of the destination`,
-      'Grant it with kafka-acls.',
-    )
-  if (refusal.code !== Errors.INVALID_CONFIG && refusal.code !== Errors.POLICY_VIOLATION) throw refusal
-  // What old data needs comes first, the rest one by one.
-  const needed = new Map([...settings.apply].filter(([key]) => Object.hasOwn(settings.held, key)))
-  const reduced = await tryCreate(preparation, needed, { validateOnly: true })
-  if (reduced instanceof KafkaError) throw reduced
-  return needed
-}
-
-const complete = ({ ownSettings = new Map() }: Preparation, settings: HeldSettings): ReadonlyMap<string, string> =>
-  new Map([...ownSettings, ...settings.apply])
-
-async function create(preparation: Preparation, settings: HeldSettings, configs: ReadonlyMap<string, string>): Promise<Created> {
-  const { destination, there } = preparation
-  const id = await tryCreate(preparation, configs)
-  if (id instanceof KafkaError) throw id
-  const rest = new Map([...complete(preparation, settings)].filter(([key]) => !configs.has(key)))
-  if (rest.size > 0) await appeared(destination, there.name, there.partitions.length, id)
-  return { id, refused: await applyTopicSettings(destination, there.name, rest) }
-}
-
-/** The new topic's id. */
-async function tryCreate(
-  { destination, there, replicationFactor }: Preparation,
-  configs: ReadonlyMap<string, string>,
-  options: { readonly validateOnly?: boolean } = {},
-): Promise<KafkaError | string> {
-  const topic = { name: there.name, partitions: there.partitions.length, configs }
-  const wanted = replicationFactor === undefined ? topic : { ...topic, replicationFactor }
-  const result = (await createTopics(destination, [wanted], options)).get(topic.name)!
-  if (result.ok) return result.value.topicId
-  if (!(result.error instanceof KafkaError)) throw result.error
-  return result.error
-}
-
 async function takeIn({ destination, there }: Preparation, here: TopicMetadata, settings: HeldSettings): Promise<AppliedSettings> {
   const applied = await applyTopicSettings(destination, there.name, settings.apply)
   const essential = applied.refused.find(({ key }) => Object.hasOwn(settings.held, key))
@@ -157,20 +115,6 @@ async function takeIn({ destination, there }: Preparation, here: TopicMetadata, 
     unwrap((await createPartitions(destination, new Map([[there.name, there.partitions.length]]))).get(there.name)!)
   }
   return applied
-}
-
-/** The topic's id once every partition has a leader; of a topic with this very id, unless brokers have none or don't tell. */
-export async function appeared(destination: Cluster, topic: string, partitions: number, id: string): Promise<string> {
-  const deadline = Date.now() + APPEARS_WITHIN_MS
-  for (;;) {
-    const found = (await destination.topics([topic])).get(topic)
-    const isIt = id === NO_UUID || found?.topicId === id
-    if (isLed(found) && isIt && found.partitions.length === partitions) {
-      return found.topicId
-    }
-    if (Date.now() > deadline) throw failure('TIMEOUT', `topic ${topic} has no leaders after ${APPEARS_WITHIN_MS / 1000} s`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 /** One producer id per partition: whoever copies it uses that one, so that the broker sees duplicates and gaps. */
