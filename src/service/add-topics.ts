@@ -13,6 +13,7 @@ import { uuidToBase64 } from '../protocol/uuid.js'
 import { type Addition, additionOf, planTopic } from '../sync/topics/add-plan.js'
 import { addPlanned, unlessCreatedMeanwhile } from '../sync/topics/add-topic.js'
 import { selectFound } from '../sync/topics/discovery-plan.js'
+import { isCircle, notCopiedBack } from '../sync/topics/origins.js'
 import { byName, entriesOf, type ServiceContext } from './context.js'
 import { checkedClusterId, withSource } from './source-connection.js'
 import { topicAdmission } from './topic-admission.js'
@@ -37,8 +38,10 @@ export async function addTopicsToMirror(
     const bootstrapServers = options.remoteBootstrapServer
     const added = await withSource({ mirror: mirror.name, configs: mirror.configs, bootstrapServers }, async (source) => {
       const request = await begin(context, mirror, source, options, warnings)
+      const topics = await addAll(request, wanted)
+      // Last, or a runner would find the same topics meanwhile, and create them as it thinks fit.
       if (wanted.discover.length > 0 && !options.dryRun) await keepPatterns(context, mirror.name, wanted.discover, options.exclude ?? [])
-      return addAll(request, wanted)
+      return topics
     })
     results.push(...added.sort(byName))
   }
@@ -138,7 +141,7 @@ async function addAll(request: Request, wanted: Selectors): Promise<TopicResult<
   return [...failed, ...(await inPool(TOPICS_AT_ONCE, selected, (topic) => addOne(request, topic)))]
 }
 
-/** What patterns that are kept match now, as a runner would find it: not what was removed before, which is said. */
+/** What patterns that are kept match now, as a runner would find it: not what was removed before or comes from here, which is said. */
 function discoveredNow({ mirror, addition, warnings }: Request, filters: Parameters<typeof selectFound>[0]): readonly string[] {
   const found = selectFound(filters, addition.sourceTopics.values()).topics
   const removed = found.filter((topic) => mirror.topics.get(topic)?.desired === 'STOPPED')
@@ -146,7 +149,9 @@ function discoveredNow({ mirror, addition, warnings }: Request, filters: Paramet
     warnings.push(
       `removed from mirror ${mirror.name} before, and not added again by a pattern: ${removed.join(', ')}; name them to --topic`,
     )
-  return found.filter((topic) => !removed.includes(topic))
+  const own = found.filter((topic) => !removed.includes(topic) && isCircle(addition.sourceState, topic, addition.destinationClusterId))
+  warnings.push(...notCopiedBack(own))
+  return found.filter((topic) => !removed.includes(topic) && !own.includes(topic))
 }
 
 /** Adds to the mirror's own lists, which are what runners discover by. */

@@ -69,7 +69,11 @@ export async function describeMirrors(
   ])
   const bySource = new Map(mirrors.map((mirror, i) => [mirror.name, sources[i]!]))
   const metadata = new Map(mirrors.map((mirror) => [mirror, metadataOf(mirror)]))
-  warnings.push(...unfinishedReseeds(mirrors), ...[...metadata].flatMap(([{ name }, known]) => failedSyncs(name, known)))
+  warnings.push(
+    ...unfinishedAdditions(mirrors),
+    ...unfinishedReseeds(mirrors),
+    ...[...metadata].flatMap(([{ name }, known]) => failedSyncs(name, known)),
+  )
   const partitions = shown.map((one) => rowOf(one, destination, bySource.get(one.mirror.name)!))
   return {
     mirrors: mirrors.map((mirror) => ({ ...listingOf(mirror), configs: withoutSecrets(mirror.configs), ...metadata.get(mirror)! })),
@@ -174,6 +178,17 @@ async function sourceOffsets(mirror: Mirror, shown: readonly Shown[], timeoutMs:
     warnings.push(`mirror ${mirror.name}: source offsets are unknown: ${error instanceof Error ? error.message : error}`)
   return (await within(timeoutMs, asked, told)) ?? nothing
 }
+
+/** Somebody may be at it just now; if not, the topic waits for it to be finished, by a runner if a pattern matches it. */
+const unfinishedAdditions = (mirrors: readonly Mirror[]): string[] =>
+  mirrors.flatMap(({ name, topics }) =>
+    [...topics]
+      .filter(([, { desired }]) => desired === 'ADDING')
+      .map(
+        ([topic, { addedAt }]) =>
+          `topic ${topic} is being added to mirror ${name} since ${new Date(addedAt).toISOString()}; if that was interrupted: kafka-mirrors add --mirror ${name} --topic ${topic} goes on with it, remove undoes it`,
+      ),
+  )
 
 /** Somebody may be at it just now; if not, the topic waits for it to be finished. */
 function unfinishedReseeds(mirrors: readonly Mirror[]): string[] {

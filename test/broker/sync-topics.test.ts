@@ -157,6 +157,8 @@ describe('discovery', () => {
       await isHeld(topic)
       expect(await specOf(topic)).toMatchObject({ desired: 'ADDING', held: own })
     }
+    const { warnings } = await mirroring.admin.describeMirrors(['m'])
+    expect(warnings).toContainEqual(expect.stringContaining('topic half.on is being added to mirror m since'))
     await include('half\\..*')
     const removed = await mirroring.admin.removeTopicsFromMirror('m', ['half.off'])
     expect(removed.topics).toMatchObject([{ ok: true }])
@@ -208,6 +210,8 @@ describe('discovery', () => {
       expect(changes).toBe(1)
       expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('topic owned is already mirrored by mirror n')])
       expect(notes).toEqual(['not copied back, since the source has them from this cluster: circle'])
+      const byPattern = await mirroring.admin.addTopicsToMirror({}, { discover: { 'circ.*': 'm' } })
+      expect(byPattern).toMatchObject({ topics: [], warnings: notes })
       // Closed where nobody saw it, as at the same moment on both sides.
       const ring = (await specOf('ring'))!
       expect(ring.origins).toEqual([])

@@ -8,11 +8,9 @@ import type { SyncContext, SyncLoop, SyncReport } from '../types.js'
 import { type Addition, additionOf, type Plan, planTopic } from './add-plan.js'
 import { addPlanned, unlessCreatedMeanwhile } from './add-topic.js'
 import { type FoundTopic, isStillWanted, planDiscovery } from './discovery-plan.js'
-import { isCircle, originsOf } from './origins.js'
+import { isCircle, notCopiedBack, originsOf } from './origins.js'
 
 const TOPICS_AT_ONCE = 8
-/** Topics that a note names. */
-const NAMED = 10
 
 /** Adds topics of the source that match, as `add` would; what could not be added is tried again in every round. */
 export const discovery: SyncLoop = {
@@ -33,7 +31,7 @@ export const discovery: SyncLoop = {
     return {
       changes: outcomes.filter((outcome) => outcome === 'added').length,
       problems: [...plan.problems, ...outcomes.filter((outcome): outcome is SyncProblem => typeof outcome === 'object')],
-      notes: [...plan.notes, ...comeFromHere(ownTopics)],
+      notes: [...plan.notes, ...notCopiedBack(ownTopics)],
     }
   },
 }
@@ -41,12 +39,6 @@ export const discovery: SyncLoop = {
 const NOTHING: SyncReport = { changes: 0, problems: [], notes: [] }
 
 const foundTopic = ({ name, internal }: FoundTopic): FoundTopic => ({ name, internal })
-
-function comeFromHere(topics: readonly string[]): string[] {
-  if (topics.length === 0) return []
-  const more = topics.length > NAMED ? ` and ${topics.length - NAMED} more` : ''
-  return [`not copied back, since the source has them from this cluster: ${topics.slice(0, NAMED).join(', ')}${more}`]
-}
 
 async function begin(context: SyncContext, sourceTopics: Addition['sourceTopics']): Promise<Addition> {
   const { mirror, source, destination, admission } = context

@@ -1,6 +1,8 @@
 import { isActive, type MirrorState } from '../../mirror/fold.js'
 import type { Mirror } from '../../mirror/spec-store.js'
 
+const NAMED = 10
+
 /** The mirrors a source is itself the destination of; unknown without the right to read them. */
 export type SourceState = MirrorState | 'unknown'
 
@@ -26,6 +28,13 @@ export function originsOf(source: SourceState, topic: string, own: string): read
 
 /** Whether the source has the topic from the cluster `own`, which is to copy it. */
 export const isCircle = (source: SourceState, topic: string, own: string): boolean => originsOf(source, topic, own)?.includes(own) ?? false
+
+/** Says which topics a pattern leaves alone because the source has them from here; nothing where there are none. */
+export function notCopiedBack(topics: readonly string[]): string[] {
+  if (topics.length === 0) return []
+  const more = topics.length > NAMED ? ` and ${topics.length - NAMED} more` : ''
+  return [`not copied back, since the source has them from this cluster: ${topics.slice(0, NAMED).join(', ')}${more}`]
+}
 
 /** The mirror that copies the topic to the cluster whose state this is. */
 export const mirrorWith = (state: MirrorState, topic: string): Mirror | undefined =>
