@@ -43,7 +43,7 @@ describe('a cluster without an authorizer', () => {
       })
       // Turned off for a while, an authorizer must not make a failover fail.
       await rounds.topics(version, { [topic]: 'STOPPING' })
-      expect(await rounds.release(version, topic, other)).toEqual([
+      expect(await rounds.release(version, topic, { destination: other })).toEqual([
         'the destination has no authorizer now; should it get one again, rules that the mirror made are in force there again',
       ])
       expect(await rounds.release(version, topic)).toEqual([])

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Cluster } from '../../src/client/cluster.js'
+import { formatBinding, guardOf } from '../../src/mirror/acl-bindings.js'
+import { CreateAcls } from '../../src/protocol/index.js'
 import { MirrorAdmin } from '../../src/service/index.js'
 import { type AclRounds, type SecuredCluster, startSecuredClusters } from '../support/acl-rounds.js'
 import { javaClientProperties } from '../support/secured-broker.js'
@@ -60,6 +63,41 @@ describe('a mirrored topic', () => {
     await expect.poll(() => rulesOn('__kafka_mirrors')).toEqual([])
   })
 })
+
+describe('a guard that arrives behind the removal of its topic', () => {
+  it('is taken back by the runner that set it, and the topic stays its clients', async () => {
+    await destination.admin.createTopic('g-orders')
+    await destination.grant('ALLOW WRITE TOPIC LITERAL g-orders User:bob *')
+    await rounds.topics('g', { 'g-orders': 'MIRRORING' })
+    let wasOvertaken = false
+    const overtaken = async () => {
+      wasOvertaken = true
+      await rounds.topics('g', { 'g-orders': 'STOPPING' })
+      expect(await rounds.release('g', 'g-orders', { patienceMs: 0 })).toEqual([])
+      await rounds.topics('g', { 'g-orders': 'STOPPED' })
+    }
+    await rounds.run('g', { to: heldUp(destination.as(), 'g-orders', overtaken) })
+    expect(wasOvertaken).toBe(true)
+    await destination.write('bob', 'g-orders')
+    expect(await rulesOn('g-')).toEqual(['ALLOW WRITE TOPIC LITERAL g-orders User:bob *'])
+    expect((await rounds.store.read()).mirror('g')!.acls.get(formatBinding(guardOf('g-orders')))).toBeUndefined()
+  })
+})
+
+/** The cluster, whose request to create rules on a topic is sent only when something else is done. */
+function heldUp(cluster: Cluster, topic: string, meanwhile: () => Promise<void>): Cluster {
+  const controller: Cluster['controller'] = async (api, request, options) => {
+    if (api.key === CreateAcls.key && JSON.stringify(request).includes(topic)) await meanwhile()
+    return cluster.controller(api, request, options)
+  }
+  return new Proxy(cluster, {
+    get: (target, name) => {
+      if (name === 'controller') return controller
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
 
 describe('remove', () => {
   const reach = (cluster: SecuredCluster, user: 'admin' | 'bob' = 'admin') => ({

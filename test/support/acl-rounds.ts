@@ -134,8 +134,12 @@ export class AclRounds {
   }
 
   /** What a removal does for the rules of a topic. */
-  async release(mirror: string, topic: string, destination = this.destination): Promise<readonly string[]> {
-    return (await releaseAcls({ destination, store: this.store, mirror, topic })).warnings
+  async release(
+    mirror: string,
+    topic: string,
+    options: { readonly destination?: Cluster; readonly patienceMs?: number } = {},
+  ): Promise<readonly string[]> {
+    return (await releaseAcls({ destination: this.destination, store: this.store, mirror, topic, ...options })).warnings
   }
 }
 
