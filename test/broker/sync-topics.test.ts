@@ -168,6 +168,22 @@ describe('discovery', () => {
     expect(await specOf('half.off')).toMatchObject({ desired: 'STOPPED' })
   })
 
+  it('lets another finish what it has begun, and is not misled by what is copied since', async () => {
+    await include('joined')
+    await createThere('joined')
+    await kafka.destination.admin.createTopic('joined')
+    const quiet = { problems: [], notes: [] }
+    const first = await rounds.round(discovery, {
+      interrupt: async (moment) => {
+        if (moment !== 'after decision 1') return
+        expect(await rounds.round(discovery)).toEqual({ changes: 1, ...quiet })
+        await writeLog(kafka.worker, kafka.destination, { topic: 'joined', records: 5, style: 'plain' })
+      },
+    })
+    expect(first).toEqual({ changes: 0, ...quiet })
+    expect(await specOf('joined')).toMatchObject({ desired: 'MIRRORING', held: { 'retention.ms': null }, found: [{ logEndOffset: 0n }] })
+  })
+
   it.each([
     ['before decision 1', false],
     ['after decision 1', true],

@@ -11,7 +11,7 @@ import type { Addition, Plan } from './add-plan.js'
 import { carryOut, type IntendedTopic, intendTopic } from './destination-topic.js'
 import { logBounds } from './log-bounds.js'
 import { originsOf } from './origins.js'
-import { takenBack } from './taken-back.js'
+import { unlessTakenBack } from './taken-back.js'
 
 export interface AddingOptions {
   /** Of a topic that is created; default is the broker's. */
@@ -43,22 +43,24 @@ export async function addPlanned(addition: Addition, plan: Plan, store: SpecStor
   const intended = await intendTopic(preparation)
   const begun = await begin(addition, plan, store, intended, options)
   if (begun === undefined) return { topicId: here?.topicId, warnings: [], added: false }
+  let failed: unknown
   try {
-    const prepared = await carryOut(preparation, intended)
+    const { topicId, taken, warnings } = await carryOut(preparation, intended)
     const found = here && (await foundLogs(destination, plan))
-    const { topicId, taken, warnings } = prepared
-    const added = await finish(addition, there.name, begun, store, { destinationTopicId: topicId, taken, found })
-    if (added || !(await takenBack({ mirror, store, destination, now: options.now }, there.name, begun)))
-      return { topicId, warnings, added }
+    const done = { destinationTopicId: topicId, taken, found }
+    if (await finish(addition, there.name, begun, store, done)) return { topicId, warnings, added: true }
   } catch (error) {
-    throw unfinished(error)
+    failed = error
   }
-  throw failure(
-    'CONFLICT',
-    `topic ${there.name} was removed from mirror ${mirror} while it was being added`,
-    'Add it again if it is wanted.',
-  )
+  const now = await unlessTakenBack({ mirror, store, destination, now: options.now }, there.name, begun)
+  if (now === undefined) throw overtaken(mirror, there.name)
+  // By another; what is copied since looks as if something wrote to the topic.
+  if (isAdded(now)) return { topicId: now.destinationTopicId, warnings: [], added: false }
+  throw unfinished(failed)
 }
+
+const overtaken = (mirror: string, topic: string) =>
+  failure('CONFLICT', `topic ${topic} was removed from mirror ${mirror} while it was being added`, 'Add it again if it is wanted.')
 
 /** The addition on record from now on, or as another has begun it; undefined if it is finished already, or not wanted any more. */
 function begin(

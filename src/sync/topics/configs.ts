@@ -11,7 +11,7 @@ import { idsDiffer } from '../../protocol/uuid.js'
 import type { SyncContext, SyncLoop } from '../types.js'
 import { caredFor, destinationIdsOf, isAnyOf, isCaredFor } from './active-topics.js'
 import { type ConfigSides, planConfigs, sameValues, takenAfter } from './config-plan.js'
-import { takenBack } from './taken-back.js'
+import { unlessTakenBack } from './taken-back.js'
 import { type AppliedSettings, applyTopicSettings, refusalWarnings, topicConfigsOf } from './topic-settings.js'
 
 const TOPICS_PER_REQUEST = 100
@@ -101,7 +101,7 @@ async function applyOne(context: SyncContext, { topic, spec, sides }: Compared):
     const { message } = toMirrorError(cause, DESTINATION, `settings of topic ${topic} could not be changed on the destination`)
     return { ...outcome, problems: [...problems, { item: topic, message }], refused: undefined }
   }
-  if (!applied.exists || (await takenBack(context, topic, spec))) return { ...outcome, refused: undefined }
+  if (!applied.exists || (await unlessTakenBack(context, topic, spec)) === undefined) return { ...outcome, refused: undefined }
   const refusals = refusalWarnings(topic, applied).map((message) => ({ item: topic, message }))
   const refused = new Set(applied.refused.map(({ key }) => key))
   return { ...outcome, problems: [...problems, ...refusals], refused, changes: changes.size - refused.size }
