@@ -21,6 +21,7 @@ const mirror = MirrorState.of([
   record({ kind: 'mirror', mirror: 'm' }, { sourceClusterId: 'x', createdAt: 1 }),
   ...[topic('b'), topic('a'), topic('c'), topic('gone', 'STOPPED')],
   record({ kind: 'acl', mirror: 'm', binding: formatBinding(guardOf('a')) }, { what: 'guard', at: 1 }),
+  record({ kind: 'acl', mirror: 'm', binding: formatBinding(guardOf('b')) }, { what: 'guard', pending: true, at: 1 }),
   record({ kind: 'acl', mirror: 'm', binding: formatBinding(guardOf('c')) }, { what: 'created', at: 1 }),
   record({ kind: 'acl', mirror: 'm', binding: formatBinding(right) }, { what: 'withheld', at: 1 }),
   record({ kind: 'acl', mirror: 'm', binding: 'who knows' }, { what: 'withheld', at: 1 }),
@@ -29,7 +30,7 @@ const mirror = MirrorState.of([
   record({ kind: 'sync', mirror: 'm', loop: 'discovery' }, { ...written, at: 3_000, ok: false, error: 'no right' }),
 ]).mirror('m')!
 
-test('tells loops that ran, topics guarded and only watched, and rights withheld', () => {
+test('tells loops that ran, topics guarded and only watched, guards that are not there yet among these, and rights withheld', () => {
   const metadata = metadataOf(mirror)
   expect(metadata.syncs.map(({ loop, ok, moreProblems }) => [loop, ok, moreProblems])).toEqual([
     ['discovery', false, 0],
