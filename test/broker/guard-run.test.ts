@@ -82,6 +82,7 @@ test('a topic is read-only for ordinary principals while a runner copies it, and
   await added('shop.paid')
   await mirroring.caughtUp('shop.orders')
   await eventually(async () => (await guarded()).length === 2)
+  await eventually(async () => (await destination.rulesOn('shop.')).filter((rule) => rule.startsWith('DENY')).length === 2)
   await refused('shop.orders')
   await writeMore('shop.orders')
   await mirroring.caughtUp('shop.orders')
