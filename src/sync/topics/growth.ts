@@ -1,9 +1,10 @@
 import { createPartitions, unwrap } from '../../client/admin.js'
 import { inPool } from '../../client/many.js'
-import { about, DESTINATION, toMirrorError } from '../../mirror/failures.js'
+import { about, DESTINATION, sourceOf, toMirrorError } from '../../mirror/failures.js'
 import type { ActiveTopic } from '../../mirror/fold.js'
 import { latestState, put } from '../../mirror/spec-store.js'
 import type { SyncProblem, TopicSpec } from '../../mirror/state.js'
+import { STATE_TOPIC } from '../../mirror/state-topic.js'
 import type { SyncContext, SyncLoop } from '../types.js'
 import { caredFor, destinationIdsOf, isCaredFor } from './active-topics.js'
 import { appeared } from './create-topic.js'
@@ -32,13 +33,19 @@ export const growth: SyncLoop = {
         return { item: topic, message: toMirrorError(cause, DESTINATION, `topic ${topic} could not grow to ${plan.to} partitions`).message }
       }
     })
-    const origins = await followOrigins(context, topics)
+    const origins = await followOrigins(context, topics).catch((cause: unknown) => unseen(context.mirror, cause))
     return {
       changes: outcomes.filter((outcome) => outcome === true).length + origins.changes,
       problems: [...outcomes.filter((outcome): outcome is SyncProblem => typeof outcome === 'object'), ...origins.problems],
       notes: [],
     }
   },
+}
+
+/** Growth does not wait for it. */
+function unseen(mirror: string, cause: unknown): Awaited<ReturnType<typeof followOrigins>> {
+  const { message } = toMirrorError(cause, sourceOf(mirror), `where the source has its topics from cannot be read in its ${STATE_TOPIC}`)
+  return { changes: 0, problems: [{ item: STATE_TOPIC, message }] }
 }
 
 interface Growth {
