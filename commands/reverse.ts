@@ -73,14 +73,19 @@ export default class Reverse extends BaseCommand {
     const options = { topics: named.length > 0 ? named : undefined, onDivergence: flags['on-divergence'] }
     const asks = options.onDivergence !== undefined && this.asksFirst(flags, RESEED)
     const admin = await this.admin(flags)
+    let told: readonly string[] = []
     if (asks) {
       const plan = await admin.reverseMirror(mirror, remote, { ...options, dryRun: true })
       const replaced = succeeded(plan.topics).flatMap(({ topic, how }) => (how === 'reseeded' ? [topic] : []))
       const question = `Make ${replaced.length} topic(s) anew and copy them from the start: ${bracketed(replaced)}?`
-      if (replaced.length > 0) await this.ask(question, reversedColumns, reversedRows(plan.topics))
+      if (replaced.length > 0) {
+        told = plan.warnings
+        this.warnings(told)
+        await this.ask(question, reversedColumns, reversedRows(plan.topics))
+      }
     }
     const { topics, warnings, sourceClusterId, created } = await admin.reverseMirror(mirror, remote, { ...options, dryRun })
-    this.warnings(warnings)
+    this.warnings(warnings.filter((warning) => !told.includes(warning)))
     const done = succeeded(topics)
     const names = done.map(({ topic }) => topic)
     if (dryRun && !this.wantsJson(flags)) await this.printTable(reversedColumns, reversedRows(topics), flags)

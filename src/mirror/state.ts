@@ -107,7 +107,7 @@ export interface TopicSpec {
   readonly origins?: readonly string[] | undefined
   /**
    * By partition; undefined where the mirror began with nothing, as later partitions do. What lies there is what the source has, but
-   * not this mirror's copy: it may be transactions' and begin elsewhere.
+   * not this mirror's copy: it may be transactions' and begin elsewhere. Of a topic that is reseeded it ends where that has something else.
    */
   readonly found?: readonly FoundLog[] | undefined
   readonly addedAt: number

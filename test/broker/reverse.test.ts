@@ -232,6 +232,17 @@ describe('after a disaster', () => {
     await expectVerified('A', ...topics)
   })
 
+  test('one that did, and has deleted it since, does not go on behind offsets that it never gets', async () => {
+    const topic = 'emptied'
+    await failedOver(topic, 3)
+    await writeMixed('B', topic)
+    const own = await ends('A', topic)
+    for (const [partition, end] of own.entries()) await brokers.source.admin.deleteRecords(topic, partition, end)
+    const refused = await reverse('A', topic)
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(refused.stderr).toContain(`has not: offsets up to ${own[0]! - 1n} of partition 0, of which nothing is left — see`)
+  })
+
   test('one that did is refused, and reseeded with what it alone has kept', async () => {
     const topic = 'split'
     await failedOver(topic, 7)
@@ -304,15 +315,16 @@ describe('compacted by each side for itself', () => {
   }
 
   test('it goes on where it was; what is written to it before a runner comes is found, where the source has nothing left', async () => {
-    const topics = ['thinned', 'late']
+    const { worker, source } = brokers
+    const topics = ['thinned', 'late', 'alone']
     const end = async (side: Side, topic: string) => Number((await ends(side, topic))[0])
-    for (const topic of topics) {
-      await brokers.source.admin.createTopic(topic, { configs: COMPACT })
+    const failOver = async (topic: string) => {
+      await source.admin.createTopic(topic, { configs: COMPACT })
       await update('A', topic, 1)
       // Holes that are filled on the other side.
       const holes = await end('A', topic)
       await thin('A', topic, 0, holes)
-      await brokers.source.admin.alterTopicConfigs(topic, LATER)
+      await source.admin.alterTopicConfigs(topic, LATER)
       await update('A', topic, 2)
       await there.add(topic)
       await there.caughtUp(topic)
@@ -322,16 +334,17 @@ describe('compacted by each side for itself', () => {
       const left = await end('B', topic)
       await update('B', topic, 3)
       await Promise.all([thin('A', topic, holes, left), thin('B', topic, holes, await end('B', topic))])
+      expect(await visible('B', topic)).not.toContain(left)
     }
+    await Promise.all(topics.map(failOver))
     back.runners.at(-1)!.freeze()
-    for (const topic of topics) {
+    for (const topic of ['thinned', 'late']) {
       const reversed = await reverse('A', topic)
       expect(reversed, reversed.stderr).toMatchObject({ exitCode: 0, stderr: '' })
     }
-    await expectVerified('A', ...topics)
+    await expectVerified('A', 'thinned', 'late')
     const first = await end('A', 'late')
-    expect(await visible('B', 'late')).not.toContain(first)
-    await writeRecords(brokers.worker, brokers.source, { topic: 'late', list: [foreign('late')] })
+    await writeRecords(worker, source, { topic: 'late', list: [foreign('late')] })
     back.runners.at(-1)!.thaw()
     await back.caughtUp('thinned')
     await expectVerified('A', 'thinned')
@@ -346,7 +359,16 @@ describe('compacted by each side for itself', () => {
     expect(recovered, recovered.stderr).toMatchObject({ exitCode: 0 })
     const [recovery] = JSON.parse(recovered.stdout).topics
     expect(recovery).toMatchObject({ partitions: [{ problem: 'divergence', differsFrom: String(first) }], kept: { records: 1 } })
-    await back.caughtUp('late')
-    await expectVerified('A', 'late')
+
+    // The same where it was written before: it is kept, though the other cluster has nothing at its offset.
+    const alone = await end('A', 'alone')
+    await writeRecords(worker, source, { topic: 'alone', list: [foreign('alone')] })
+    const refused = await reverse('A', 'alone')
+    expect(refused.stderr).toContain(`1 offset(s), ${alone} to ${alone}, of partition 0 with 1 visible record(s)`)
+    const reseeded = await reverse('A', 'alone', '--on-divergence', 'reseed', '--yes', '--json')
+    expect(reseeded, reseeded.stderr).toMatchObject({ exitCode: 0 })
+    expect(JSON.parse(reseeded.stdout).topics).toMatchObject([{ how: 'reseeded', kept: { records: 1 } }])
+    for (const topic of ['late', 'alone']) await back.caughtUp(topic)
+    await expectVerified('A', 'late', 'alone')
   })
 })

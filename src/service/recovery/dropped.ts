@@ -1,8 +1,11 @@
-import type { PartitionFacts } from './examine.js'
-
 const NAMED = 3
 
-type Looked = Pick<PartitionFacts, 'source' | 'destination' | 'differsFrom'>
+/** Where both logs of a partition begin, and from where on they differ. */
+interface Looked {
+  readonly source: { readonly logStartOffset: bigint } | undefined
+  readonly destination: { readonly logStartOffset: bigint; readonly logEndOffset: bigint } | undefined
+  readonly differsFrom: bigint | undefined
+}
 
 /** What a reseed neither copies again nor keeps: the source has no such offsets any more, and nothing can tell whether they differ. */
 function droppedOf({ source, destination, differsFrom }: Looked): { from: bigint; to: bigint } | undefined {

@@ -6,7 +6,7 @@ import { destinationLogEnd, firstBatch, sourcePositions } from '../../engine/pos
 import type { ActiveTopic } from '../../mirror/fold.js'
 import { untouchedEnd } from '../../mirror/found.js'
 import { policiesIn } from '../../mirror/held.js'
-import { most } from '../../mirror/offsets.js'
+import { least, most } from '../../mirror/offsets.js'
 import type { PartitionStatus, RecoveryWish } from '../../mirror/state.js'
 import { idsDiffer } from '../../protocol/uuid.js'
 import { readTopicConfigs } from '../../sync/topics/topic-settings.js'
@@ -161,7 +161,8 @@ async function look(examined: Examined, partition: number, askStrict: () => Prom
     strict: await askStrict(),
   }
   const found = isOther ? destination.logStartOffset : await findDivergence(there, here, range)
-  const differsFrom = found ?? (lastEnd !== undefined && lastEnd < logEndOffset ? lastEnd : undefined)
+  const foreign = lastEnd !== undefined && lastEnd < logEndOffset ? lastEnd : undefined
+  const differsFrom = found !== undefined && foreign !== undefined ? least(found, foreign) : (found ?? foreign)
   const tail =
     differsFrom === undefined ? undefined : await countVisible(here, differsFrom, bounds.destination.logEndOffset, COUNTED_RECORDS)
   return { source, destination, differsFrom, tail, unseen: undefined }

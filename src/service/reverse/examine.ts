@@ -8,6 +8,7 @@ import { least, most } from '../../mirror/offsets.js'
 import type { RemovalResult } from '../../mirror/state.js'
 import { readTopicConfigs } from '../../sync/topics/topic-settings.js'
 import { countVisible, findDivergence, firstDifference } from '../recovery/divergence.js'
+import { droppedWarning } from '../recovery/dropped.js'
 import { loggedBatches, type PartitionLog } from '../recovery/visible-batches.js'
 import { openTransactionsError } from './open-transactions.js'
 import type { ReversedPartition } from './types.js'
@@ -37,6 +38,8 @@ export interface Findings {
   readonly partitions: readonly ReversedPartition[]
   /** Log ends here, by partition. */
   readonly ends: readonly bigint[]
+  /** What would be lost if the topic is copied from the start; undefined if nothing is. */
+  readonly dropped: string | undefined
 }
 
 /**
@@ -80,7 +83,12 @@ export async function examineTopic(examined: Examined): Promise<Findings> {
       divergedRecordsComplete: tail?.complete ?? true,
     }
   })
-  return { there, here, partitions, ends: ownEnds }
+  const looked = partitions.map(({ partition, differsFrom }) => ({
+    source: partition < starts.length ? { logStartOffset: starts[partition]! } : undefined,
+    destination: partition < ownEnds.length ? { logStartOffset: ownStarts[partition]!, logEndOffset: ownEnds[partition]! } : undefined,
+    differsFrom,
+  }))
+  return { there, here, partitions, ends: ownEnds, dropped: droppedWarning(topic, new Map(looked.entries())) }
 }
 
 /** Log starts, last stable offsets and high watermarks by partition. */
@@ -112,6 +120,8 @@ async function differenceOf(
 ): Promise<bigint | undefined> {
   // The copy would have a partition the source has not.
   if (other === undefined) return own.start
+  // It went on alone, and what it wrote is gone again: what the source has at those offsets could never come here.
+  if (own.start > most(lastMirrored, other.start)) return own.start
   if (own.end === own.start) return own.end > other.stable ? own.end : undefined
   // What lies between is gone: nothing tells how the log went on.
   if (own.end < other.start) return examined.recordsGaps ? undefined : own.start

@@ -15,15 +15,11 @@ export function divergedError(topic: string, other: string, partitions: readonly
   )
 }
 
-function rangeOf({
-  partition,
-  differsFrom,
-  divergedOffsets = 0n,
-  divergedRecords = 0,
-  divergedRecordsComplete,
-}: ReversedPartition): string {
+function rangeOf({ partition, sourceOffset, differsFrom, divergedOffsets, ...tail }: ReversedPartition): string {
   const from = differsFrom!
-  const records = `${divergedRecordsComplete ? '' : 'at least '}${divergedRecords} visible record(s)`
-  const range = divergedOffsets === 0n ? `from ${from}` : `${from} to ${from + divergedOffsets - 1n}`
-  return `${divergedOffsets} offset(s), ${range}, of partition ${partition} with ${records}`
+  if (sourceOffset === undefined) return `partition ${partition} itself`
+  // Its own records are deleted already.
+  if (divergedOffsets === 0n) return `offsets up to ${from - 1n} of partition ${partition}, of which nothing is left`
+  const records = `${tail.divergedRecordsComplete ? '' : 'at least '}${tail.divergedRecords} visible record(s)`
+  return `${divergedOffsets} offset(s), ${from} to ${from + divergedOffsets! - 1n}, of partition ${partition} with ${records}`
 }

@@ -27,7 +27,7 @@ const NOBODY_MS = 1
 export async function reseedHere(
   context: ServiceContext,
   addition: Addition,
-  { there, here }: Findings,
+  { there, here, partitions }: Findings,
   excludedSettings: readonly string[],
   warnings: string[],
 ): Promise<ReversedTopic['kept']> {
@@ -44,7 +44,11 @@ export async function reseedHere(
   ])
   const { held } = holdSettings(theirs, defaults, excludedSettings, ours.overrides)
   const producers = await allocateProducers(destination, here!.partitions.length)
-  const wanted = { sourceTopicId: there.topicId, destinationTopicId: here!.topicId, producers, held }
+  // From where on it differs was found out by comparing more strictly than can be once a mirror has copied into it.
+  const found = partitions.flatMap(({ destinationOffset, differsFrom }) =>
+    destinationOffset === undefined ? [] : [{ logStartOffset: 0n, logEndOffset: differsFrom ?? destinationOffset }],
+  )
+  const wanted = { sourceTopicId: there.topicId, destinationTopicId: here!.topicId, producers, held, found }
   const addedAt = await store.update((state) => beginReseed(state, mirror, topic, wanted, context.now()))
   return finishReseed(context, { mirror, topic, source, addedAt }, warnings)
 }
@@ -57,7 +61,7 @@ export function beginReseed(
   state: MirrorState,
   mirror: string,
   topic: string,
-  wanted: Pick<TopicSpec, 'sourceTopicId' | 'destinationTopicId' | 'producers' | 'held'>,
+  wanted: Pick<TopicSpec, 'sourceTopicId' | 'destinationTopicId' | 'producers' | 'held' | 'found'>,
   now: number,
 ): Decision<number> {
   const before = mustExist(state, mirror).topics.get(topic)

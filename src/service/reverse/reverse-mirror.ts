@@ -127,6 +127,7 @@ async function reverseTopic(work: Work, topic: string): Promise<ReversedTopic> {
   if (partitions.some(({ differsFrom }) => differsFrom !== undefined)) {
     if (options.onDivergence === undefined && !options.dryRun) throw divergedError(topic, source.name, partitions)
     if (options.onDivergence === undefined) return { how: 'none', needs: 'on-divergence', partitions, kept: undefined }
+    if (findings.dropped !== undefined) warnings.push(findings.dropped)
     const kept = options.dryRun ? undefined : await reseedHere(context, addition, findings, topicPropertiesExclude, warnings)
     return { how: 'reseeded', needs: undefined, partitions, kept }
   }

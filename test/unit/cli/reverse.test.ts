@@ -51,7 +51,10 @@ test('topics are replaced only after a question, or with --yes', async () => {
   const asked = reversing('reseeded')
   const outcome = await runVerb(Reverse, reseed, { admin: asked.admin, typed: 'n\n' })
   expect(outcome.exitCode).toBe(1)
-  expect(outcome.stderr).toContain('Make 1 topic(s) anew and copy them from the start: [t]?')
+  // What is to be known comes before the question.
+  expect(outcome.stderr).toMatch(
+    /^kafka-mirrors: warning: w\nTOPIC .*\n.*\n\n?Make 1 topic\(s\) anew and copy them from the start: \[t\]\?/,
+  )
   expect(asked.calls).toHaveLength(1)
   const done = await runVerb(Reverse, [...reseed, '--yes'], { admin: reversing('reseeded').admin })
   expect(done).toMatchObject({ exitCode: 0 })
