@@ -3,8 +3,8 @@ import type { Cluster } from '../client/cluster.js'
 import { GroupMembership } from '../client/group.js'
 import { assignShards } from '../mirror/assignor.js'
 import { type MirrorConfig, mirrorConfigOf } from '../mirror/config.js'
-import { isAdded, MirrorState, type StateRecord } from '../mirror/fold.js'
-import { mirrorShardOf, SHARDS, shardOf } from '../mirror/shards.js'
+import { MirrorState, type StateRecord } from '../mirror/fold.js'
+import { mirrorShardOf, SHARDS } from '../mirror/shards.js'
 import { encodeValue, type PartitionStatus, type TopicSpec } from '../mirror/state.js'
 import { formatKey, parseKey, type StateKey } from '../mirror/state-keys.js'
 import { SPEC_PARTITION } from '../mirror/state-topic.js'
@@ -13,6 +13,7 @@ import { COMPARED_AT_ONCE } from './compare-tails.js'
 import { DestinationLink } from './destination-link.js'
 import { LostPlace } from './errors.js'
 import { publish, type RunnerSnapshot } from './events.js'
+import { HeldPartitions } from './held-partitions.js'
 import { type MirrorAccess, type MirrorKeeper, MirrorKeepers } from './mirror-keepers.js'
 import { TransactionWatch } from './open-transactions.js'
 import { Ownership } from './ownership.js'
@@ -20,11 +21,12 @@ import type { PartitionContext } from './partition-context.js'
 import { PartitionMirror } from './partition-mirror.js'
 import { lowestOwnerEpoch } from './shard-floor.js'
 import { Slots } from './slots.js'
-import { SourceTrouble, type Wanted } from './source-trouble.js'
+import { SourceTrouble } from './source-trouble.js'
 import { Sources } from './sources.js'
 import type { StateLog } from './state-log.js'
 import { TopicCare } from './topic-care.js'
 import { TopicWatch } from './topic-watch.js'
+import { type Wanted, wantedPartitions } from './wanted.js'
 
 export interface RunnerOptions {
   readonly destination: Cluster
@@ -48,21 +50,13 @@ const LONGEST_WATCH_INTERVAL_MS = 30_000
 /** The session is kept alive meanwhile; to give up and join again would only begin anew. */
 const STATE_READ_WITHIN_MS = 30_000
 
-interface Held {
-  readonly partition: PartitionMirror
-  readonly shard: number
-  spec: TopicSpec
-}
-
 /**
  * A runner: a member of the group on the destination that copies the partitions on the shards it owns. It reconciles what
  * the operators want, as the state topic says, with what it does; there is nothing else it knows or keeps.
  */
 export class Runner {
   private readonly state = new MirrorState()
-  private readonly held = new Map<string, Held>()
-  /** Partitions let go that are not done yet: taken up again now, they would be copied twice at once. */
-  private readonly leaving = new Map<string, Promise<void>>()
+  private readonly held = new HeldPartitions({ takeUp: (want, spec) => this.takeUp(want, spec), gone: () => this.scheduleReconcile() })
   private readonly sources: Sources
   private readonly budget: ByteBudget
   private readonly destination: DestinationLink
@@ -98,17 +92,17 @@ export class Runner {
     this.ownership = new Ownership(this.group, (shard) => lowestOwnerEpoch(options.destination, this.state, shard))
     this.care = new TopicCare(options.destination)
     this.watch = new TopicWatch({
-      topics: () => new Set([...this.held.keys()].map(topicOfKey)),
+      topics: () => this.held.topics,
       intervalMs: () =>
         Math.min(LONGEST_WATCH_INTERVAL_MS, ...[...this.sources.mirrors].map((mirror) => this.configOf(mirror).metadataRefreshIntervalMs)),
       look: (topics) => options.destination.topics(topics),
       seen: (topic, topicId) => {
-        for (const [key, { partition }] of this.held) if (topicOfKey(key) === topic) partition.destinationSeen(topicId)
+        for (const partition of this.held.which((want) => want.topic === topic)) partition.destinationSeen(topicId)
       },
       lookAtEnds: () => this.lookAtEnds(),
     })
     this.transactions = new TransactionWatch({
-      partitions: () => [...this.held.values()].map(({ partition }) => partition.snapshot),
+      partitions: () => this.held.all.map((partition) => partition.snapshot),
       source: (mirror) => this.sources.linkOf(mirror)?.cluster,
     })
     this.trouble = new SourceTrouble({
@@ -128,7 +122,7 @@ export class Runner {
       budget: this.budget,
       trouble: this.trouble,
       open: (mirror, properties) => options.openSource(mirror, properties),
-      atWork: (mirror) => [...this.held].filter(([key]) => mirrorOfKey(key) === mirror).map(([, { partition }]) => partition),
+      atWork: (mirror) => this.held.which((want) => want.mirror === mirror),
     })
     this.keepers = new MirrorKeepers({
       log: options.log,
@@ -166,7 +160,7 @@ export class Runner {
     if (changed !== undefined || record.value === null) return changed?.kind
     // A status that counts for nothing, such as a zombie's: written last, it would be the one that compaction keeps.
     const key = parseKey(record.key)
-    if (key?.kind === 'status') void this.held.get(keyOf(key.mirror, key.topic, key.partition))?.partition.repeatStatus()
+    if (key?.kind === 'status') void this.held.find(key)?.repeatStatus()
     return undefined
   }
 
@@ -176,10 +170,7 @@ export class Runner {
       memberId: this.group.id === '' ? undefined : this.group.id,
       ownedShards: this.ownership.count,
       bufferedBytes: this.budget.usedBytes,
-      partitions: [...this.held.values()].map(({ partition: { snapshot } }) => ({
-        ...snapshot,
-        openTransaction: this.transactions.of(snapshot),
-      })),
+      partitions: this.held.all.map(({ snapshot }) => ({ ...snapshot, openTransaction: this.transactions.of(snapshot) })),
     }
   }
 
@@ -207,24 +198,19 @@ export class Runner {
 
   private async released(shards: readonly number[]): Promise<void> {
     this.ownership.giveUp(shards)
-    const leaving = this.heldOn(shards)
-    for (const [key, held] of leaving) this.letGo(key, held)
-    await Promise.all([this.keepers.release(new Set(shards)), ...leaving.map(([, held]) => held.partition.release({ handsOver: true }))])
+    await Promise.all([this.keepers.release(new Set(shards)), this.held.release(shards)])
     this.ownership.drop(shards)
   }
 
   private lost(shards: readonly number[]): void {
     this.ownership.drop(shards)
     void this.keepers.release(new Set(shards))
-    for (const [key, held] of this.heldOn(shards)) {
-      held.partition.abandon()
-      this.letGo(key, held)
-    }
+    this.held.abandon(shards)
     publish({ level: 'warn', event: 'shards', message: `lost ${shards.length} shards: the group session ran out` })
   }
 
   private async lookAtEnds(): Promise<void> {
-    const resting = [...this.held.values()].flatMap(({ partition }) => {
+    const resting = this.held.all.flatMap((partition) => {
       const { restingLogEnd, snapshot } = partition
       return restingLogEnd === undefined ? [] : [{ partition, expected: restingLogEnd, topic: snapshot.topic, index: snapshot.partition }]
     })
@@ -236,19 +222,6 @@ export class Runner {
       const answer = answers[i]!
       if (answer.ok) partition.destinationEndSeen(expected, answer.value.offset)
     }
-  }
-
-  private heldOn(shards: readonly number[]): Array<readonly [string, Held]> {
-    return [...this.held].filter(([, held]) => shards.includes(held.shard))
-  }
-
-  private letGo(key: string, held: Held): void {
-    this.held.delete(key)
-    const gone = held.partition.whenGone().then(() => {
-      this.leaving.delete(key)
-      this.scheduleReconcile()
-    })
-    this.leaving.set(key, gone)
   }
 
   private warn(event: string, what: string, error: unknown): void {
@@ -269,27 +242,14 @@ export class Runner {
   private reconcile({ wake } = { wake: true }): void {
     if (this.stopped.signal.aborted) return
     this.destination.setThrottles(this.state)
-    const wanted = this.wanted()
+    const holds = (shard: number) => this.ownership.holds(shard)
+    const wanted = wantedPartitions(this.served(), holds)
     this.budget.setLimit(this.bufferBytes(wanted))
-    const atWork = [...this.held.keys(), ...this.leaving.keys()].map(mirrorOfKey)
-    const kept = new Set(this.served().flatMap(({ name }) => (this.ownership.holds(mirrorShardOf(name)) ? [name] : [])))
-    this.sources.reconcile(new Set([...[...wanted.values()].map(({ mirror }) => mirror), ...atWork, ...kept]))
+    const kept = new Set(this.served().flatMap(({ name }) => (holds(mirrorShardOf(name)) ? [name] : [])))
+    this.sources.reconcile(new Set([...[...wanted.values()].map(({ mirror }) => mirror), ...this.held.mirrors, ...kept]))
     this.keepers.reconcile(kept, { wake })
-    for (const [key, held] of [...this.held]) {
-      const want = wanted.get(key)
-      // Removed and added again is another copy, with other ids and producers.
-      if (want === undefined || want.spec.addedAt !== held.spec.addedAt) {
-        void held.partition.release()
-        this.letGo(key, held)
-      } else {
-        held.spec = want.spec
-        if (wake) held.partition.changed()
-        held.partition.applyThrottle()
-      }
-    }
-    for (const [key, want] of wanted)
-      if (!this.held.has(key) && !this.leaving.has(key) && this.sources.linkOf(want.mirror)) this.held.set(key, this.takeUp(want))
-    this.trouble.tell([...wanted].filter(([key]) => !this.held.has(key) && !this.leaving.has(key)).map(([, want]) => want))
+    const mayBegin = ({ mirror }: Wanted) => this.sources.linkOf(mirror) !== undefined
+    this.trouble.tell(this.held.reconcile(wanted, { wake, mayBegin }))
   }
 
   /** One budget serves all mirrors: the largest that any of them asks for. */
@@ -299,30 +259,16 @@ export class Runner {
     return asked.length === 0 ? mirrorConfigOf(new Map()).bufferBytes : Math.max(...asked)
   }
 
-  private wanted(): Map<string, Wanted> {
-    const wanted = new Map<string, Wanted>()
-    for (const entry of this.served()) {
-      for (const [topic, spec] of entry.topics) {
-        if (!isAdded(spec)) continue
-        for (let partition = 0; partition < spec.partitions; partition++) {
-          const shard = shardOf(entry.name, topic, partition, SHARDS)
-          if (this.ownership.holds(shard))
-            wanted.set(keyOf(entry.name, topic, partition), { mirror: entry.name, topic, partition, shard, spec })
-        }
-      }
-    }
-    return wanted
-  }
-
   private served() {
     const { mirrors } = this.options
     return this.state.mirrors().filter(({ name }) => mirrors?.includes(name) ?? true)
   }
 
-  private takeUp(want: Wanted): Held {
+  private takeUp(want: Wanted, spec: () => TopicSpec): PartitionMirror {
     const { mirror, topic, partition, shard } = want
-    const held: { spec: TopicSpec; shard: number; partition?: PartitionMirror } = { spec: want.spec, shard }
     const { options } = this
+    // It begins before it is here.
+    let taken: PartitionMirror | undefined
     const context: PartitionContext = {
       mirror,
       topic,
@@ -332,24 +278,24 @@ export class Runner {
       fastForwardSlots: this.fastForwardSlots,
       compareSlots: this.compareSlots,
       source: () => this.sources.linkOf(mirror)!,
-      spec: () => held.spec,
+      spec,
       config: () => this.configOf(mirror),
       recordGap: () => {
-        const wish = this.state.recovery(mirror, topic, partition, held.spec.addedAt)
+        const wish = this.state.recovery(mirror, topic, partition, spec().addedAt)
         return wish?.action === 'record-gap' ? wish : undefined
       },
       ownerEpoch: () => this.ownership.epochOf(shard),
       renewOwnerEpoch: () => this.ownership.renew(shard),
       mayAppend: () => this.group.alive,
-      isReleased: () => held.partition?.isReleased ?? false,
+      isReleased: () => taken?.isReleased ?? false,
       maxMessageBytes: () => this.care.maxMessageBytes(topic),
       forgetMaxMessageBytes: () => this.care.forget(topic),
-      prepareDestination: () => this.care.hold(topic, held.spec, () => this.stillCopied(want)),
+      prepareDestination: () => this.care.hold(topic, spec(), () => this.stillCopied(want)),
       deleteRecords: (before) => this.care.deleteRecords(topic, partition, before),
     }
     const write = (status: PartitionStatus) => this.writeStatus(want, status)
-    held.partition = new PartitionMirror(context, this.state.status(mirror, topic, partition), write)
-    return held as Held
+    taken = new PartitionMirror(context, this.state.status(mirror, topic, partition), write)
+    return taken
   }
 
   /** Whether the mirror still has the topic, by the operators' word of now: what was read before may be old. */
@@ -372,8 +318,3 @@ export class Runner {
     return mirrorConfigOf(this.state.mirror(mirror)?.configs ?? new Map())
   }
 }
-
-/** Neither mirrors nor topics have a slash in their names. */
-const keyOf = (mirror: string, topic: string, partition: number) => `${mirror}/${topic}/${partition}`
-const mirrorOfKey = (key: string) => key.slice(0, key.indexOf('/'))
-const topicOfKey = (key: string) => key.slice(key.indexOf('/') + 1, key.lastIndexOf('/'))

@@ -1,15 +1,7 @@
-import type { PartitionStatus, TopicSpec } from '../mirror/state.js'
+import type { PartitionStatus } from '../mirror/state.js'
 import { publish } from './events.js'
 import { StatusBook, type StatusIdentity } from './status-book.js'
-
-/** A partition that this runner should copy. */
-export interface Wanted {
-  readonly mirror: string
-  readonly topic: string
-  readonly partition: number
-  readonly shard: number
-  readonly spec: TopicSpec
-}
+import type { Wanted } from './wanted.js'
 
 export interface SourceTroublePort {
   now(): number
