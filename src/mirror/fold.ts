@@ -11,8 +11,8 @@ import type {
   SyncStatus,
   TopicSpec,
 } from './state.js'
-import { decodeValue } from './state.js'
 import { parseKey, type StateKey } from './state-keys.js'
+import { decodeValue } from './state-values.js'
 import type { ThrottledReplica } from './throttles.js'
 
 /** A record of the state topic; a null value is a tombstone. */

@@ -1,7 +1,8 @@
 import { failure, MirrorError } from './errors.js'
 import type { MirrorEntry, MirrorState, StateRecord } from './fold.js'
-import { encodeValue, type MirrorSpec, type StateKind, type StateValues } from './state.js'
+import type { MirrorSpec, StateKind, StateValues } from './state.js'
 import { formatKey, type StateKey } from './state-keys.js'
+import { encodeValue } from './state-values.js'
 
 /** What to write, and what to tell the caller once it is written. */
 export interface Decision<T> {

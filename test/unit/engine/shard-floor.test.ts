@@ -3,7 +3,8 @@ import type { Cluster } from '../../../src/client/cluster.js'
 import { lowestOwnerEpoch } from '../../../src/engine/shard-floor.js'
 import { MirrorState } from '../../../src/mirror/fold.js'
 import { SHARDS, shardOf } from '../../../src/mirror/shards.js'
-import { encodeValue, type PartitionStatus, type TopicSpec } from '../../../src/mirror/state.js'
+import type { PartitionStatus, TopicSpec } from '../../../src/mirror/state.js'
+import { encodeValue } from '../../../src/mirror/state-values.js'
 import { Errors } from '../../../src/protocol/errors.js'
 
 const PRODUCER = 70n

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { StatusBook } from '../../../src/engine/status-book.js'
-import { decodeValue, encodeValue, type PartitionStatus } from '../../../src/mirror/state.js'
+import type { PartitionStatus } from '../../../src/mirror/state.js'
+import { decodeValue, encodeValue } from '../../../src/mirror/state-values.js'
 
 const OLD_ID = '00000000-0000-0000-0000-0000000000b0'
 const NEW_ID = '00000000-0000-0000-0000-0000000000b1'

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isActive, MirrorState, type StateRecord } from '../../../src/mirror/fold.js'
-import { decodeValue, encodeValue, type PartitionStatus, type TopicSpec } from '../../../src/mirror/state.js'
+import type { PartitionStatus, TopicSpec } from '../../../src/mirror/state.js'
 import { formatKey, parseKey } from '../../../src/mirror/state-keys.js'
+import { decodeValue, encodeValue } from '../../../src/mirror/state-values.js'
 
 const topic: TopicSpec = {
   desired: 'MIRRORING',

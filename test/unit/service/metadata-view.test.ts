@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { formatBinding, guardOf } from '../../../src/mirror/acl-bindings.js'
 import { MirrorState } from '../../../src/mirror/fold.js'
-import { encodeValue, type StateKind, type StateValues } from '../../../src/mirror/state.js'
+import type { StateKind, StateValues } from '../../../src/mirror/state.js'
 import { formatKey, type StateKey } from '../../../src/mirror/state-keys.js'
+import { encodeValue } from '../../../src/mirror/state-values.js'
 import { failedSyncs, metadataOf } from '../../../src/service/metadata-view.js'
 
 const record = <K extends StateKind>(key: StateKey & { kind: K }, value: StateValues[K]) => ({

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { MirrorState } from '../../../src/mirror/fold.js'
 import { put } from '../../../src/mirror/spec-store.js'
-import { decodeValue, type TopicSpec } from '../../../src/mirror/state.js'
+import type { TopicSpec } from '../../../src/mirror/state.js'
+import { decodeValue } from '../../../src/mirror/state-values.js'
 import { beginReseed } from '../../../src/service/reverse/reseed-here.js'
 
 const SPEC: TopicSpec = {
