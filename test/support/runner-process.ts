@@ -65,12 +65,12 @@ export class RunnerProcess {
   static async start(options: RunnerOptions): Promise<RunnerProcess> {
     const runner = RunnerProcess.spawn(options)
     try {
-      await eventually(() => runner.running && runner.said(/^runner started/), { what: 'The start of a runner' })
-    } catch (error) {
+      await eventually(() => !runner.running || runner.said(/^runner started/), { what: 'The start of a runner' })
+      if (runner.running) return runner
+    } catch {
       await runner.kill()
-      throw new Error(`The runner does not start:\n${runner.text()}`, { cause: error })
     }
-    return runner
+    throw new Error(`The runner does not start:\n${runner.text()}`)
   }
 
   get pid(): number {
