@@ -243,6 +243,27 @@ describe('after a disaster', () => {
     expect(refused.stderr).toContain(`has not: offsets up to ${own[0]! - 1n} of partition 0, of which nothing is left — see`)
   })
 
+  test('one that was away while the other cluster deleted what it lacks is refused, and goes on without when told to', async () => {
+    const topic = 'expired'
+    await failedOver(topic, 0)
+    const own = await ends('A', topic)
+    await writeMixed('B', topic)
+    await brokers.destination.admin.deleteRecords(topic, 0, own[0]! + 5n)
+    const refused = await reverse('A', topic)
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(refused.stderr).toMatch(
+      /that this cluster lacks are no longer on [0-9.:]+: (\d+) to (\d+) of partition 0 — to go on without them run alter/,
+    )
+    expect(refused.stderr).toContain(`: ${own[0]} to ${own[0]! + 4n} of partition 0 —`)
+    const setting = ['--add-config', 'mirror.on.gap=record']
+    expect(await run('A', 'alter', ...setting)).toMatchObject({ exitCode: 0 })
+    const reversed = await reverse('A', topic)
+    expect(reversed, reversed.stderr).toMatchObject({ exitCode: 0 })
+    await back.caughtUp(topic)
+    await expectVerified('A', topic)
+    await run('A', 'alter', '--delete-config', 'mirror.on.gap')
+  })
+
   test('one that did is refused, and reseeded with what it alone has kept', async () => {
     const topic = 'split'
     await failedOver(topic, 7)

@@ -77,6 +77,7 @@ export async function examineTopic(examined: Examined): Promise<Findings> {
       lastMirrored,
       destinationOffset: own?.end,
       sourceOffset: other?.end,
+      lost: own && other && own.start < own.end && own.end < other.start ? { from: own.end, to: other.start - 1n } : undefined,
       differsFrom,
       divergedOffsets: differsFrom === undefined ? undefined : own!.end - differsFrom,
       divergedRecords: tail?.records,

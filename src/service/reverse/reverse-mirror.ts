@@ -20,7 +20,7 @@ import { topicAdmission } from '../topic-admission.js'
 import type { TopicResult } from '../types.js'
 import { examineTopic, type Findings } from './examine.js'
 import { readFirstMirror, resultOf } from './first-mirror.js'
-import { divergedError } from './refusal.js'
+import { divergedError, gapSentence } from './refusal.js'
 import { finishReseed, reseedHere } from './reseed-here.js'
 import type { RemoteProperties, ReversedTopic, ReverseMirrorOptions, ReverseMirrorResult } from './types.js'
 
@@ -124,6 +124,8 @@ async function reverseTopic(work: Work, topic: string): Promise<ReversedTopic> {
   const { onGap, topicPropertiesExclude } = mirrorConfigOf(configs)
   const findings = await examineTopic({ source, destination, topic, result, recordsGaps: onGap === 'record' })
   const { partitions } = findings
+  const gap = gapSentence(topic, source.name, partitions)
+  if (gap !== undefined && (options.dryRun || onGap === 'record')) warnings.push(gap)
   if (partitions.some(({ differsFrom }) => differsFrom !== undefined)) {
     if (options.onDivergence === undefined && !options.dryRun) throw divergedError(topic, source.name, partitions)
     if (options.onDivergence === undefined) return { how: 'none', needs: 'on-divergence', partitions, kept: undefined }

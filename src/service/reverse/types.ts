@@ -20,6 +20,8 @@ export interface ReversedPartition {
   readonly destinationOffset: bigint | undefined
   /** High watermark there. Undefined if there is no such partition there. */
   readonly sourceOffset: bigint | undefined
+  /** Offsets that the source no longer has and that were never here, both ends included. */
+  readonly lost: { readonly from: bigint; readonly to: bigint } | undefined
   /** First offset at which this cluster holds something else, or more, than the other. */
   readonly differsFrom: bigint | undefined
   /** Offsets and visible records this cluster has from there on. */

@@ -10,6 +10,7 @@ const diverged = {
   lastMirrored: 10n,
   destinationOffset: 15n,
   sourceOffset: 20n,
+  lost: undefined,
   differsFrom: 10n,
   divergedOffsets: 5n,
   divergedRecords: 4,
