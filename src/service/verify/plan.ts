@@ -36,7 +36,7 @@ export function planPartition(
   const to = most(from, least(mirroredEnd, bounds.lastStableOffset, options.to ?? mirroredEnd))
   const range = { from, to }
   const stretches = sampling === undefined ? (from < to ? [range] : []) : sampleOf(range, sampling.count, sampling.random)
-  const found = pair.found[partition]
+  const found = pair.found?.[partition]
   const { destinationStart } = bounds
   // What was gone from there before the mirror came is no loss of the mirror's.
   const startsFrom = most(bounds.sourceStart, found?.logStartOffset ?? 0n)
@@ -49,13 +49,22 @@ export function planPartition(
       topicIds: pair.topicIds,
       bounds,
       mirroredEnd,
-      ownFrom: found?.logEndOffset ?? 0n,
+      ownFrom: pair.found === undefined ? firstAppend(pair, partition, bounds) : (found?.logEndOffset ?? 0n),
       stretches,
       belowStart: looksBelow ? { from: startsFrom, to: least(destinationStart, bounds.lastStableOffset) } : undefined,
       lost: pair.statuses.get(partition)?.lostRanges ?? [],
       compaction,
     },
   }
+}
+
+/**
+ * Where the mirror's own appends begin, as far back as its status tells; the log end if a runner has taken it up and not appended yet.
+ * Earlier versions did not put on record what they found in the topics they took over.
+ */
+function firstAppend({ statuses }: TopicPair, partition: number, { destinationEnd }: PartitionBounds): bigint {
+  const status = statuses.get(partition)
+  return status === undefined ? 0n : least(...status.sourceLeaderEpochs.map(({ startOffset }) => startOffset), destinationEnd)
 }
 
 /** Whether the destination's log still begins where the source's no longer does. Topics that are only compacted cannot follow. */

@@ -33,8 +33,8 @@ export interface TopicPair {
   /** Partition → where the mirror left a removed topic. */
   readonly removedAt: ReadonlyMap<number, bigint>
   readonly statuses: ReadonlyMap<number, PartitionStatus>
-  /** By partition: what was there before the mirror's own copy; none where that is all there ever was. */
-  readonly found: readonly FoundLog[]
+  /** By partition: what was there before the mirror's own copy. Undefined where it began with nothing, or no one put it on record. */
+  readonly found: readonly FoundLog[] | undefined
   /** Partitions of the source that the mirror does not have yet. */
   readonly notMirrored: number
 }
@@ -133,7 +133,7 @@ function pairOf(mirror: Mirror, topic: string, spec: TopicSpec, source: Found, d
     removed,
     removedAt: new Map(result?.partitions.map(({ partition, logEndOffset }) => [partition, logEndOffset])),
     statuses: new Map(statuses),
-    found: spec.found ?? [],
+    found: spec.found,
     notMirrored: removed ? 0 : Math.max(0, source.metadata.partitions.length - spec.partitions),
   }
 }

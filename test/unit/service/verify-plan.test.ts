@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { FoundLog, PartitionStatus } from '../../../src/mirror/state.js'
 import { NO_UUID } from '../../../src/protocol/schema.js'
 import { nothingWarning, planPartition } from '../../../src/service/verify/plan.js'
 import type { TopicPair } from '../../../src/service/verify/topic-pairs.js'
@@ -19,6 +20,18 @@ const PAIR: TopicPair = {
   notMirrored: 0,
 }
 
+const STATUS: PartitionStatus = {
+  ownerEpoch: 1,
+  addedAt: 1,
+  destinationTopicId: NO_UUID,
+  owner: 'r1',
+  state: 'MIRRORING',
+  since: 1,
+  sourceLeaderEpochs: [],
+  fillMode: 'markers',
+  lostRanges: [],
+}
+
 /** Partitions that end at these offsets on the destination and begin at 5 on the source. */
 const planned = (options: { from?: bigint; to?: bigint }, ...ends: bigint[]) =>
   ends.map((destinationEnd, partition) => {
@@ -30,14 +43,31 @@ const warned = (options: { from?: bigint; to?: bigint }, ...ends: bigint[]) => n
 
 describe('what a destination held before it was mirrored', () => {
   const bounds = { sourceStart: 5n, sourceEnd: 1_000n, lastStableOffset: 900n, destinationStart: 50n, destinationEnd: 800n }
-  const job = (...found: TopicPair['found']) => planPartition({ ...PAIR, found }, 0, bounds, {}, undefined, undefined).job
+  const job = (...found: FoundLog[]) => planPartition({ ...PAIR, found }, 0, bounds, {}, undefined, undefined).job
 
   it('is not the mirror’s own, and may begin where it began then', () => {
+    // A later partition.
     expect(job()).toMatchObject({ ownFrom: 0n, belowStart: { from: 5n, to: 50n } })
     expect(job({ logStartOffset: 0n, logEndOffset: 100n })).toMatchObject({ ownFrom: 100n, belowStart: { from: 5n, to: 50n } })
     expect(job({ logStartOffset: 50n, logEndOffset: 100n })).toMatchObject({ ownFrom: 100n, belowStart: undefined })
     // Something moved the start up since.
     expect(job({ logStartOffset: 20n, logEndOffset: 100n })).toMatchObject({ ownFrom: 100n, belowStart: { from: 20n, to: 50n } })
+  })
+})
+
+describe('what an earlier version took over, which is not on record', () => {
+  const bounds = { sourceStart: 0n, sourceEnd: 1_000n, lastStableOffset: 900n, destinationStart: 0n, destinationEnd: 800n }
+  const ownFrom = (...starts: bigint[]) => {
+    const sourceLeaderEpochs = starts.map((startOffset, epoch) => ({ epoch, startOffset }))
+    const statuses = new Map([[0, { ...STATUS, sourceLeaderEpochs }]])
+    return planPartition({ ...PAIR, found: undefined, statuses }, 0, bounds, {}, undefined, undefined).job.ownFrom
+  }
+
+  it('lies below what the mirror appended as its status tells', () => {
+    expect(ownFrom(300n, 500n)).toBe(300n)
+    expect(ownFrom(0n, 500n)).toBe(0n)
+    expect(ownFrom()).toBe(800n)
+    expect(planPartition({ ...PAIR, found: undefined }, 0, bounds, {}, undefined, undefined).job.ownFrom).toBe(0n)
   })
 })
 
