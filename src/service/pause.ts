@@ -59,7 +59,7 @@ export function decide(
   return { results: [...missing, ...results].sort(byName), changed }
 }
 
-const coming = (mirror: string, topic: string) =>
+export const coming = (mirror: string, topic: string) =>
   failure(
     'CONFLICT',
     `topic ${topic} is being added to mirror ${mirror}`,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Cluster } from '../../src/client/cluster.js'
 import { clientConfigOf } from '../../src/client/config.js'
+import { put } from '../../src/mirror/spec-store.js'
 import { MirrorAdmin } from '../../src/service/index.js'
 import { reseedTopic } from '../../src/service/recovery/reseed.js'
 import type { ReseedStep, ReseedWork } from '../../src/service/recovery/reseed-state.js'
@@ -132,13 +133,14 @@ test('killed while it keeps what differs, the command goes on where it was when 
 
 const STEPS: readonly ReseedStep[] = ['stopping', 'let-go', 'examined', 'copied', 'kept', 'deleted', 'created', 'added']
 
+function open(bootstrap: string): Cluster {
+  const cluster = new Cluster(clientConfigOf(new Map([['bootstrap.servers', bootstrap]])).config)
+  closing.push(cluster)
+  return cluster
+}
+
 /** A reseed that ends, as if it was killed, after this step. */
 async function interrupt(topic: string, step: ReseedStep): Promise<void> {
-  const open = (bootstrap: string) => {
-    const cluster = new Cluster(clientConfigOf(new Map([['bootstrap.servers', bootstrap]])).config)
-    closing.push(cluster)
-    return cluster
-  }
   const destination = open(brokers.destination.bootstrap)
   const work: ReseedWork = {
     context: { destination, store: new StateStore(destination), now: Date.now },
@@ -213,4 +215,22 @@ test('data that something else puts under the name of a topic that is being repl
   for (const [i, value] of ['first', 'second'].entries()) expect(tails[i]).toContain(Buffer.from(value).toString('hex'))
   await mirroring.caughtUp('busy')
   expect(await mirroring.differences('busy')).toEqual([])
+})
+
+test('a topic that is only being added is not touched: its data may never have been the mirror’s', async () => {
+  const { source, destination, worker } = brokers
+  await source.admin.createTopic('coming')
+  await destination.admin.createTopic('coming')
+  await writeRecords(worker, destination, { topic: 'coming', list: [foreign('its own')] })
+  // As an addition leaves it that was killed.
+  const NONE = '00000000-0000-0000-0000-000000000000'
+  const [ids, producers] = [{ sourceTopicId: NONE, destinationTopicId: NONE }, [{ id: 1n, epoch: 0 }]]
+  const adding = { desired: 'ADDING' as const, ...ids, partitions: 1, producers, held: {}, addedAt: Date.now() }
+  const records = [put({ kind: 'topic', mirror: 'm', topic: 'coming' }, adding)]
+  await new StateStore(open(destination.bootstrap)).update(() => ({ records, result: undefined }))
+  const reseed = { onDivergence: 'reseed', discardDiverged: true } as const
+  await expect(recover('coming', reseed)).rejects.toMatchObject({ code: 'CONFLICT' })
+  const all = await mirroring.admin.recoverMirror('m', reseed)
+  expect(all.topics.filter(({ topic }) => topic === 'coming')).toEqual([])
+  expect((await destination.admin.offsets('coming'))[0]!.endOffset).toBe(1n)
 })

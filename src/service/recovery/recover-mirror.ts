@@ -5,12 +5,13 @@ import { mirrorConfigOf } from '../../mirror/config.js'
 import { failure, usageError } from '../../mirror/errors.js'
 import { DESTINATION, sourceOf, toMirrorError } from '../../mirror/failures.js'
 import { isLiteral, parsePattern } from '../../mirror/filters.js'
-import { type ActiveTopic, isActive, type MirrorState } from '../../mirror/fold.js'
+import { type ActiveTopic, isActive, isAdded, type MirrorState } from '../../mirror/fold.js'
 import { checkName } from '../../mirror/names.js'
 import { selectTopics } from '../../mirror/selection.js'
 import { type Mirror, mustExist, put } from '../../mirror/spec-store.js'
 import type { RecoveryWish } from '../../mirror/state.js'
 import { byName, type ServiceContext, within } from '../context.js'
+import { coming } from '../pause.js'
 import { missingCreateRight, missingTopicRights, refuseMissingRights } from '../rights.js'
 import { liveRunners } from '../runners.js'
 import { checkedClusterId, openSource } from '../source-connection.js'
@@ -66,10 +67,11 @@ function checkOptions(name: string, { topics = [], partitions, onDivergence, dis
     throw usageError('INVALID_REQUEST', 'nothing is thrown away unless the topic is copied again', 'Add --on-divergence reseed.')
 }
 
+/** Nothing has gone wrong yet with a topic that is still being added; whoever names it is told so. */
 function selected(mirror: Mirror, { topics }: RecoverMirrorOptions): string[] {
-  const active = [...mirror.topics].filter(([, spec]) => isActive(spec)).map(([topic]) => topic)
-  if (topics === undefined || topics.length === 0) return active.sort()
-  const { topics: found, missing, unmatched } = selectTopics([...topics], [], active)
+  const those = (chosen: typeof isActive) => [...mirror.topics].filter(([, spec]) => chosen(spec)).map(([topic]) => topic)
+  if (topics === undefined || topics.length === 0) return those(isAdded).sort()
+  const { topics: found, missing, unmatched } = selectTopics([...topics], [], those(isActive))
   const [unknown] = [...missing, ...unmatched]
   if (unknown === undefined) return [...found]
   throw failure('TOPIC_NOT_MIRRORED', `mirror ${mirror.name} has no topic ${unknown}`, 'See what it has with describe.')
@@ -105,6 +107,7 @@ async function whyUnseen(source: Cluster, mirror: Mirror): Promise<string | unde
 /** One topic from look to deed. Never throws: one topic's error is no other's. */
 async function recoverTopic(work: Work, topic: string): Promise<TopicResult<RecoveredTopic>> {
   const base = { topic, mirror: work.mirror.name }
+  if (!isAdded(work.mirror.topics.get(topic))) return { ...base, ok: false, error: coming(work.mirror.name, topic) }
   try {
     const partitions = await diagnosed(work, topic)
     const kept = work.options.dryRun ? undefined : await act(work, topic, partitions)

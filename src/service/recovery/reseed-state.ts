@@ -1,9 +1,10 @@
 import type { Cluster } from '../../client/cluster.js'
 import { failure } from '../../mirror/errors.js'
-import { type ActiveTopic, isActive } from '../../mirror/fold.js'
+import { type ActiveTopic, isActive, isAdded } from '../../mirror/fold.js'
 import { type Mirror, mustExist, put } from '../../mirror/spec-store.js'
 import type { Reseed } from '../../mirror/state.js'
 import type { ServiceContext } from '../context.js'
+import { coming } from '../pause.js'
 
 /** Steps of a reseed, in their order; each may be interrupted and done again. */
 export type ReseedStep = 'stopping' | 'let-go' | 'examined' | 'copied' | 'kept' | 'deleted' | 'created' | 'added'
@@ -42,6 +43,7 @@ export function begin({ context, mirror, topic, addedAt, options }: ReseedWork):
   return context.store.update((state) => {
     const spec = mustExist(state, mirror).topics.get(topic)
     if (!isActive(spec)) throw failure('TOPIC_NOT_MIRRORED', `mirror ${mirror} has no topic ${topic}`)
+    if (!isAdded(spec)) throw coming(mirror, topic)
     if (spec.addedAt !== addedAt) throw overtaken(mirror, topic)
     const { reseed } = spec
     if (reseed !== undefined) {
