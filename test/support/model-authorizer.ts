@@ -32,6 +32,8 @@ export class ModelAuthorizer {
   moment: (api: string) => Promise<void> = async () => {}
   /** Answers of requests to change something: refused, for want of a right. */
   refuses: (api: string) => boolean = () => false
+  /** What a second broker of the cluster does with a request: it is out of reach. */
+  outOfReach: (() => Promise<never>) | undefined
   private requests = 0
   private failAt = Number.POSITIVE_INFINITY
 
@@ -81,9 +83,10 @@ export class ModelAuthorizer {
     const model = {
       any: send,
       controller: send,
-      broker: (_id: number, api: { name: string }, request: Record<string, Fields[]>) => send(api, request),
+      broker: (id: number, api: { name: string }, request: Record<string, Fields[]>) =>
+        id === 2 ? this.outOfReach!() : send(api, request),
       coordinator: (_kind: string, _key: string, api: { name: string }, request: Record<string, Fields[]>) => send(api, request),
-      brokers: async () => [{ id: 1 }],
+      brokers: async () => (this.outOfReach === undefined ? [{ id: 1 }] : [{ id: 1 }, { id: 2 }]),
     }
     return model as unknown as Cluster
   }

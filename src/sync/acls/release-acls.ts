@@ -6,7 +6,7 @@ import type { MirrorState } from '../../mirror/fold.js'
 import { latestState, type SpecStore } from '../../mirror/spec-store.js'
 import { isCaredFor } from '../topics/active-topics.js'
 import { applySteps } from './apply.js'
-import { awaitSteps, lookAtAcls } from './look.js'
+import { awaitSteps, type InForce, lookAtAcls } from './look.js'
 import { concernsAcls, isUnderWay, leftAlone, planRelease, type ReleaseView, unreleased } from './release-plan.js'
 import { type AclStep, isShared, keysOf, recordOf } from './step.js'
 
@@ -100,10 +100,15 @@ export async function releaseTopics(
   const { changed, refused, stale } = await applySteps({ ...context, isRight: rightFor(view) }, steps)
   const warnings = [...refused.map(({ step, error }) => refusal(step, error)), ...foreignGuards(view)]
   const bearing = changed.filter(({ binding }) => view.topics.some((topic) => coversTopic(binding, topic)))
-  const inForce = bearing.length === 0 || (await awaitSteps(context.destination, bearing, filterFor(view.topics)))
-  if (!inForce) warnings.push(`${subjectOf(view.topics)}: not every broker goes by the changed rules yet`)
+  const inForce = bearing.length === 0 ? 'everywhere' : await awaitSteps(context.destination, bearing, filterFor(view.topics))
+  if (inForce !== 'everywhere') warnings.push(`${subjectOf(view.topics)}: ${NOT_IN_FORCE[inForce]}`)
   const readOnly = refused.flatMap(({ step }) => (isTopicGuard(step) ? [step.binding.resourceName] : []))
   return { warnings, readOnly, isStale: stale.length > 0 }
+}
+
+const NOT_IN_FORCE: Readonly<Record<Exclude<InForce, 'everywhere'>, string>> = {
+  'not yet': 'not every broker goes by the changed rules yet',
+  'where reached': 'a broker is out of reach, and may not go by the changed rules yet',
 }
 
 const isTopicGuard = ({ binding, before }: AclStep): boolean => before?.what === 'guard' && binding.resourceType === 'TOPIC'
