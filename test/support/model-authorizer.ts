@@ -160,8 +160,6 @@ export class ModelAuthorizer {
 /** The state topic's spec partition in memory. */
 export class ModelStore implements SpecStore {
   private readonly records = new Map<string, string>()
-  /** Who asks, as rules that deny this principal something on a topic take that from it. */
-  principal = 'User:runner'
   /** Awaited before each change is decided on, and after it is written. */
   moment: () => Promise<void> = async () => {}
 
