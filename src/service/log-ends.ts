@@ -47,18 +47,29 @@ export async function recordLogEnds(
 function finishedMeanwhile({ name, topics, results }: Mirror, { topic, spec }: Leaving): Result<OnRecord> {
   const [now, removed] = [topics.get(topic), results.get(topic)]
   if (now?.desired === 'STOPPED' && now.addedAt === spec.addedAt && removed !== undefined) return success({ removed })
-  const message = `another command has gone on with topic ${topic} of mirror ${name} meanwhile`
-  return failed(failure('CONFLICT', message, 'See what it is at with describe.'))
+  return failed(overtaken(name, topic))
 }
 
-/** Where the owner said that it left, or where the log ends if nobody ever took the partition up; null where nobody's word counts. */
+/** The removal is over, as the topic goes on otherwise. */
+export const overtaken = (mirror: string, topic: string) =>
+  failure(
+    'CONFLICT',
+    `another command has gone on with topic ${topic} of mirror ${mirror} meanwhile`,
+    'See with describe what it is at, and run remove again if it is to go.',
+  )
+
+/**
+ * Where the owner said that it left, or where the log ends if nobody ever took the partition up; null where nobody's word counts. Of
+ * topics that have nothing on record yet: for others no broker is asked, which may be why an earlier call was not finished.
+ */
 async function findLogEnds(
   { destination }: ServiceContext,
   state: MirrorState,
   name: string,
   leaving: readonly Leaving[],
 ): Promise<Map<string, LogEnds>> {
-  const idle = leaving.flatMap(({ topic, spec }) =>
+  const asked = leaving.filter(({ topic }) => state.mirror(name)?.topics.get(topic)?.stopping?.logEnds === undefined)
+  const idle = asked.flatMap(({ topic, spec }) =>
     // Asked by an older version: what it has fenced already is not known.
     spec.stopping === undefined
       ? []
@@ -70,5 +81,5 @@ async function findLogEnds(
   for (const [i, answer] of (await listOffsets(destination, idle)).entries()) if (answer.ok) ends.set(keyOf(idle[i]!), answer.value.offset)
   const endOf = ({ topic, spec }: Leaving, partition: number) =>
     confirmedEnd(statusOf(state, name, topic, spec, partition), spec) ?? ends.get(keyOf({ topic, partition })) ?? null
-  return new Map(leaving.map((one) => [one.topic, partitionsOf(one.spec).map((partition) => endOf(one, partition))]))
+  return new Map(asked.map((one) => [one.topic, partitionsOf(one.spec).map((partition) => endOf(one, partition))]))
 }

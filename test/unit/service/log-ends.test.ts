@@ -32,19 +32,29 @@ const stopped: PartitionStatus = {
   answers: 7,
 }
 
+interface OffsetsRequest {
+  readonly topics: readonly { readonly name: string; readonly partitions: readonly { readonly partitionIndex: number }[] }[]
+}
+
 /** Every log ends at 50. */
 const destination = {
   leaderOf: () => ({ brokerId: 1, leaderEpoch: 0, topicId: ID }),
-  broker: async (_broker: number, _api: object, { topics }: { topics: { name: string; partitions: { partitionIndex: number }[] }[] }) => ({
-    topics: topics.map(({ name, partitions }) => ({
-      name,
-      partitions: partitions.map(({ partitionIndex }) => ({ partitionIndex, errorCode: 0, offset: 50n, leaderEpoch: 0 })),
-    })),
-  }),
+  broker: async (_broker: number, _api: object, { topics }: OffsetsRequest) => {
+    asked += topics.length
+    return {
+      topics: topics.map(({ name, partitions }) => ({
+        name,
+        partitions: partitions.map(({ partitionIndex }) => ({ partitionIndex, errorCode: 0, offset: 50n, leaderEpoch: 0 })),
+      })),
+    }
+  },
 } as unknown as Cluster
 
 let store: ModelStore
+/** Topics whose log ends brokers were asked for. */
+let asked: number
 beforeEach(async () => {
+  asked = 0
   store = new ModelStore()
   await write(put({ kind: 'mirror', mirror: 'm' }, { sourceClusterId: 'A', createdAt: 1 }))
 })
@@ -87,6 +97,14 @@ describe('what is put on record of where owners let go', () => {
     await statuses({ ...stopped, stoppedAt: 31n }, { ...stopped, stoppedAt: 40n })
     const again = store.state.mirror('m')!.topics.get('t') as ActiveTopic
     expect([await recorded(again), await recorded()]).toEqual([{ logEnds: [null, 20n] }, { logEnds: [null, 20n] }])
+  })
+
+  it('is asked for once: a broker that is gone holds no removal up that knows already', async () => {
+    await topic(leaving)
+    expect(await recorded()).toEqual({ logEnds: [50n, 50n] })
+    expect(asked).toBe(1)
+    expect(await recorded()).toEqual({ logEnds: [50n, 50n] })
+    expect(asked).toBe(1)
   })
 
   it('is that everything has to be fenced, as far as it is not, where an older version began', async () => {
