@@ -2,7 +2,7 @@ import { failed, type Result, success } from '../client/admin.js'
 import type { KeyedRecord } from '../client/keyed-log.js'
 import { mirrorConfigOf } from '../mirror/config.js'
 import { failure } from '../mirror/errors.js'
-import { isActive, type MirrorState } from '../mirror/fold.js'
+import type { MirrorState, StateRecord } from '../mirror/fold.js'
 import { releaseSettings } from '../mirror/held.js'
 import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { DesiredState, RemovalResult } from '../mirror/state.js'
@@ -11,9 +11,11 @@ import { pinnedTopics, syncGroups, unchangedTopics } from '../sync/groups/index.
 import { refusalWarnings } from '../sync/topics/topic-settings.js'
 import type { Leaving } from './confirmation.js'
 import { type ServiceContext, within } from './context.js'
+import { overtaken } from './log-ends.js'
 import { applySettingsOfMany } from './release-settings.js'
 import { shutOutAll } from './shut-out.js'
 import type { SourceContact } from './source-contact.js'
+import { standingOf, stillLeaving } from './still-leaving.js'
 
 const GROUPS_WITHIN_MS = 15_000
 
@@ -47,8 +49,8 @@ export async function finishRemovals(work: RemovalWork): Promise<Map<string, Res
   for (const [topic, result] of shut) if (!result.ok) failures.set(topic, result.error)
   const open = () => leaving.filter(({ topic }) => !failures.has(topic))
   await syncLastPositions(work, open())
-  await releaseRights(work, open(), failures)
-  await releaseHeld(work, open(), failures)
+  await releaseRights(work, await stillLeaving(context.store, mirror.name, open(), failures), failures)
+  await releaseHeld(work, await stillLeaving(context.store, mirror.name, open(), failures), failures)
   const at = context.now()
   const results = new Map<string, Result<RemovalResult>>()
   for (const [topic, result] of shut) {
@@ -57,8 +59,7 @@ export async function finishRemovals(work: RemovalWork): Promise<Map<string, Res
     else if (result.ok) results.set(topic, success({ ...result.value, at }))
   }
   // Where nothing was done there may be nobody to tell it to.
-  if ([...results.values()].some(({ ok }) => ok)) await record(work, results)
-  return results
+  return [...results.values()].some(({ ok }) => ok) ? record(work, results) : results
 }
 
 /**
@@ -125,21 +126,31 @@ async function releaseHeld({ context, warnings }: RemovalWork, leaving: readonly
   }
 }
 
-/** One change of the state for all topics. Those that were added again meanwhile are left alone. */
-async function record({ context, mirror: { name }, leaving }: RemovalWork, results: ReadonlyMap<string, Result<RemovalResult>>) {
-  await context.store.update((latest) => {
+/** One change of the state for all topics. Gives the outcomes: what is mirrored again is left alone, and was not removed. */
+function record(
+  { context, mirror: { name }, leaving }: RemovalWork,
+  results: ReadonlyMap<string, Result<RemovalResult>>,
+): Promise<Map<string, Result<RemovalResult>>> {
+  return context.store.update((latest) => {
     const mirror = mustExist(latest, name)
-    const records = leaving.flatMap(({ topic, spec }) => {
-      const result = results.get(topic)!
-      const now = mirror.topics.get(topic)
-      if (!result.ok || !isActive(now) || now.addedAt !== spec.addedAt) return []
-      return [
+    const records: StateRecord[] = []
+    const outcomes = new Map(results)
+    for (const one of leaving) {
+      const { topic } = one
+      const [result, now] = [results.get(topic)!, mirror.topics.get(topic)]
+      const standing = standingOf(now, one)
+      if (!result.ok || standing === 'STOPPED') continue
+      if (now === undefined || standing === undefined) {
+        outcomes.set(topic, failed(overtaken(name, topic)))
+        continue
+      }
+      records.push(
         put({ kind: 'result', mirror: name, topic }, result.value),
         put({ kind: 'topic', mirror: name, topic }, { ...now, desired: 'STOPPED', stopping: undefined, held: {}, reseed: undefined }),
         ...eraseRecoveries(mirror, topic),
-      ]
-    })
-    return { records, result: undefined }
+      )
+    }
+    return { records, result: outcomes }
   })
 }
 
