@@ -194,6 +194,31 @@ test('what was not removed there, or stands open here, is refused and told what 
   expect(wrong).toMatchObject({ exitCode: 1 })
 })
 
+test('topics that were created on the other cluster while it led are named, with what takes them', async () => {
+  const { destination, source } = brokers
+  const names = Array.from({ length: 11 }, (_, i) => `new-${10 + i}`)
+  await Promise.all([...names, 'new-left-out', 'other'].map((topic) => destination.admin.createTopic(topic)))
+  const patterns = ['mirror.topics.include=new-.*', 'mirror.topics.exclude=.*-out'].flatMap((setting) => ['--add-config', setting])
+  expect(await run('B', 'alter', ...patterns)).toMatchObject({ exitCode: 0 })
+  const plan = async (...words: string[]) =>
+    (await run('A', 'reverse', '--remote-bootstrap-server', destination.bootstrap, '--dry-run', ...words)).stderr
+  const warning = await eventually(async () => {
+    const told = await plan()
+    return told.includes('11 topic(s)') && told
+  })
+  const add = `add --bootstrap-server ${source.bootstrap} --mirror m --topic ${names.slice(0, 10).join(',')}`
+  expect(warning).toContain(
+    `warning: 11 topic(s) of ${destination.bootstrap} that the patterns of mirror m match are in neither mirror and are not copied back: ${names.slice(0, 10).join(', ')} and 1 more; kafka-mirrors ${add} takes the first ones`,
+  )
+  expect(await plan('--topic', 'circle')).not.toContain('neither')
+  const added = await run('A', 'add', '--topic', names.slice(0, 10).join(','))
+  expect(added, added.stderr).toMatchObject({ exitCode: 0 })
+  expect(await plan()).toContain(
+    `not copied back: new-20; kafka-mirrors add --bootstrap-server ${source.bootstrap} --mirror m --topic new-20 takes them`,
+  )
+  await run('B', 'alter', '--delete-config', 'mirror.topics.include', '--delete-config', 'mirror.topics.exclude')
+})
+
 describe('after a disaster', () => {
   /** Removed from B with A out of reach, as far as B knows. */
   async function failedOver(topic: string, lost: number, configs: Record<string, string> = {}): Promise<void> {

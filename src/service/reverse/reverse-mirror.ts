@@ -20,6 +20,7 @@ import { topicAdmission } from '../topic-admission.js'
 import type { TopicResult } from '../types.js'
 import { examineTopic, type Findings } from './examine.js'
 import { readFirstMirror, resultOf } from './first-mirror.js'
+import { leftBehindWarning } from './left-behind.js'
 import { divergedError, gapSentence } from './refusal.js'
 import { finishReseed, reseedHere } from './reseed-here.js'
 import type { RemoteProperties, ReversedTopic, ReverseMirrorOptions, ReverseMirrorResult } from './types.js'
@@ -56,11 +57,12 @@ export async function reverseMirror(
     const bootstrap = properties.get('bootstrap.servers')!
     const work: Work = { context, first, addition, configs: before?.configs ?? configs, bootstrap, options, warnings }
     const topics = await reverseAll(work)
+    if (options.topics === undefined) warnings.push(...leftBehindWarning(first, await context.store.read(), addition))
     return { mirror: name, sourceClusterId, created: before === undefined, topics: topics.sort(byName), warnings }
   })
 }
 
-/** Patterns would take topics in that nobody has examined, also such as live on here: only what was reversed is copied back. */
+/** Patterns would take topics in that nobody has examined, also such as live on here: only what was reversed is copied back, others are named. */
 const isCopied = (key: string) => key.startsWith('mirror.') && key !== 'mirror.topics.include' && key !== 'mirror.topics.exclude'
 
 interface Work {
