@@ -104,6 +104,18 @@ describe('groups that commit offsets', () => {
     expect(await offsets()).toEqual([20n, 4n])
   })
 
+  it('are all brought along in one round where there are thousands', async () => {
+    await topic('crowd', 100, 100, 3)
+    const groups = Array.from({ length: 2_000 }, (_, i) => `crowd-${i}`)
+    const position = (i: number, partition: number) => ({ topic: 'crowd', partition, offset: BigInt((i * 7 + partition) % 101) })
+    await source.commit(Object.fromEntries(groups.map((group, i) => [group, [position(i, i % 3), position(i, (i + 1) % 3)]])))
+    const there = await source.positions(...groups)
+    expect(Object.values(there).map((positions) => Object.keys(positions).length)).toEqual(groups.map(() => 2))
+    expect(await sync(['crowd'], 'crowd-.*')).toEqual({ changes: 4_000, problems: [], notes: [] })
+    expect(await destination.positions(...groups)).toEqual(there)
+    expect(await sync(['crowd'], 'crowd-.*')).toEqual({ changes: 0, problems: [], notes: [] })
+  })
+
   it.each(['classic', 'consumer'] as const)('with members of the %s protocol on the destination are left alone', async (protocol) => {
     const name = `alive-${protocol}`
     await topic(name, 30, 30)
