@@ -1,9 +1,12 @@
 import { failure } from '../mirror/errors.js'
+import { about, DESTINATION } from '../mirror/failures.js'
+import { isActive } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
 import { erase, mustExist } from '../mirror/spec-store.js'
+import { releaseLeftovers } from '../sync/acls/index.js'
 import { byName, type ServiceContext } from './context.js'
 import { eraseStatuses } from './erase-statuses.js'
-import { eraseRecoveries } from './release-topic.js'
+import { eraseRecoveries, stillReadOnly } from './release-topic.js'
 import { activeTopics, removeAll } from './remove-topics.js'
 import type { DeleteMirrorResult, RemoveTopicsFromMirrorOptions } from './types.js'
 
@@ -26,22 +29,57 @@ export async function deleteMirror(
     warnings.push(...removed.warnings)
     const result = { mirror: name, topics: topics.sort(byName), warnings }
     if (options.dryRun || removed.topics.some(({ ok }) => !ok)) return { ...result, deleted: false }
-    const added = await eraseSpec(context, name)
-    if (added === undefined) {
+    const left = await finishLeft(context, name)
+    warnings.push(...left.warnings.filter((warning) => !warnings.includes(warning)))
+    if (left.open.size > 0) {
+      const open = [...left.open].map(([topic, error]) => ({ topic, mirror: name, ok: false as const, error }))
+      const others = topics.filter(({ topic }) => !left.open.has(topic))
+      return { ...result, topics: [...others, ...open].sort(byName), deleted: false }
+    }
+    const unfinished = await eraseSpec(context, name, left.topics)
+    if (unfinished === undefined) {
       await eraseStatuses(context, name)
       return { ...result, deleted: true }
     }
     if (round === ROUNDS)
-      throw failure('CONFLICT', `topic ${added} was added to mirror ${name} while it was being deleted`, 'Run delete again.')
+      throw failure(
+        'CONFLICT',
+        `topic ${unfinished} was added to mirror ${name} or removed from it while that was being deleted`,
+        'Run delete again.',
+      )
   }
 }
 
-/** Erases what operators have written, or gives a topic that was added in the meantime. */
-async function eraseSpec({ store }: ServiceContext, name: string): Promise<string | undefined> {
+/**
+ * Gives topics that have left the rights that an earlier removal could not give, or that removals at once left to each other: only the
+ * records of the mirror know of them. Those that are still open have an error.
+ */
+async function finishLeft({ destination, store, now }: ServiceContext, name: string) {
+  const mirror = mustExist(await store.read(), name)
+  const topics = [...mirror.topics].filter(([, spec]) => !isActive(spec)).map(([topic]) => topic)
+  const { warnings, readOnly, withheld } = await about(DESTINATION, undefined, () =>
+    releaseLeftovers({ destination, store, mirror: name, topics, now }),
+  )
+  const open = new Map([
+    ...withheld.map((topic) => [topic, stillWithheld(topic)] as const),
+    ...readOnly.map((topic) => [topic, stillReadOnly(topic)] as const),
+  ])
+  return { topics: new Set(topics), warnings, open }
+}
+
+const stillWithheld = (topic: string) =>
+  failure(
+    'RIGHTS_MISSING',
+    `topic ${topic} still lacks rules that were withheld, which only the mirror knows`,
+    'Grant ALTER on the cluster of the destination, or create them with kafka-acls, and run delete again to finish.',
+  )
+
+/** Erases what operators have written, or gives a topic that was added, or has left, in the meantime. */
+async function eraseSpec({ store }: ServiceContext, name: string, finished: ReadonlySet<string>): Promise<string | undefined> {
   return store.update((state) => {
     const mirror = mustExist(state, name)
-    const [added] = activeTopics(mirror)
-    if (added !== undefined) return { records: [], result: added }
+    const unfinished = [...mirror.topics].find(([topic, spec]) => isActive(spec) || !finished.has(topic))?.[0]
+    if (unfinished !== undefined) return { records: [], result: unfinished }
     const records = [
       ...[...mirror.topics.keys()].map((topic) => erase({ kind: 'topic', mirror: name, topic })),
       ...[...mirror.recoveries.keys()].flatMap((topic) => eraseRecoveries(mirror, topic)),

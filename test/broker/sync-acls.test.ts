@@ -99,36 +99,64 @@ function heldUp(cluster: Cluster, topic: string, meanwhile: () => Promise<void>)
   })
 }
 
-describe('remove', () => {
+describe('an operator', () => {
   const reach = (cluster: SecuredCluster, user: 'admin' | 'bob' = 'admin') => ({
     'bootstrap.servers': cluster.broker.bootstrap('SASL_PLAINTEXT'),
     ...javaClientProperties(cluster.broker.files, 'SASL_PLAINTEXT', { user }),
   })
+  const rights = [
+    ...['TOPIC', 'GROUP'].map((type) => `ALLOW ALL ${type} LITERAL * User:bob *`),
+    ...['DESCRIBE', 'CLUSTER_ACTION'].map((right) => `ALLOW ${right} CLUSTER LITERAL kafka-cluster User:bob *`),
+  ]
+  let admin: MirrorAdmin
+  /** May do everything but change access rules. */
+  let restricted: MirrorAdmin
 
-  it('lets clients write, and is not done while the guard is there', async () => {
+  beforeAll(async () => {
+    await destination.grant(...rights)
+    admin = new MirrorAdmin(reach(destination))
+    restricted = new MirrorAdmin(reach(destination, 'bob'))
+  })
+  afterAll(async () => {
+    await Promise.all([admin?.close(), restricted?.close()])
+    for (const rule of rights) await destination.revoke(rule)
+  })
+
+  it('who removes a topic lets clients write, and is not done while the guard is there', async () => {
     await source.admin.createTopic('r-orders')
     await source.grant('ALLOW WRITE TOPIC LITERAL r-orders User:alice *')
-    // Who removes it here may do everything but change access rules.
-    const rights = ['ALLOW ALL TOPIC LITERAL * User:bob *', 'ALLOW ALL GROUP LITERAL * User:bob *']
-    const onCluster = ['DESCRIBE', 'CLUSTER_ACTION'].map((right) => `ALLOW ${right} CLUSTER LITERAL kafka-cluster User:bob *`)
-    await destination.grant(...rights, ...onCluster)
-    const [admin, restricted] = [new MirrorAdmin(reach(destination)), new MirrorAdmin(reach(destination, 'bob'))]
-    try {
-      await admin.createMirror('r', reach(source))
-      expect((await admin.addTopicsToMirror({ 'r-orders': 'r' })).topics).toMatchObject([{ ok: true }])
-      expect(await rounds.run('r')).toMatchObject(CLEAN)
-      await expect(destination.write('alice', 'r-orders')).rejects.toThrow(REFUSED)
-      const { topics } = await restricted.removeTopicsFromMirror('r', ['r-orders'])
-      expect(topics).toMatchObject([{ ok: false, error: { code: 'RIGHTS_MISSING', message: 'topic r-orders is still read-only' } }])
-      expect((await admin.removeTopicsFromMirror('r', ['r-orders'])).topics).toMatchObject([{ ok: true, how: 'confirmed' }])
-      await destination.write('alice', 'r-orders')
-      await expect.poll(() => rulesOn('r-')).toEqual(['ALLOW WRITE TOPIC LITERAL r-orders User:alice *'])
-      await admin.deleteMirror('r')
-      await expect.poll(() => rulesOn('r-')).toHaveLength(1)
-    } finally {
-      await Promise.all([admin.close(), restricted.close()])
-      for (const rule of [...rights, ...onCluster]) await destination.revoke(rule)
-    }
+    await admin.createMirror('r', reach(source))
+    expect((await admin.addTopicsToMirror({ 'r-orders': 'r' })).topics).toMatchObject([{ ok: true }])
+    expect(await rounds.run('r')).toMatchObject(CLEAN)
+    await expect(destination.write('alice', 'r-orders')).rejects.toThrow(REFUSED)
+    const { topics } = await restricted.removeTopicsFromMirror('r', ['r-orders'])
+    expect(topics).toMatchObject([{ ok: false, error: { code: 'RIGHTS_MISSING', message: 'topic r-orders is still read-only' } }])
+    expect((await admin.removeTopicsFromMirror('r', ['r-orders'])).topics).toMatchObject([{ ok: true, how: 'confirmed' }])
+    await destination.write('alice', 'r-orders')
+    await expect.poll(() => rulesOn('r-')).toEqual(['ALLOW WRITE TOPIC LITERAL r-orders User:alice *'])
+    await admin.deleteMirror('r')
+    await expect.poll(() => rulesOn('r-')).toHaveLength(1)
+  })
+
+  it('who deletes a mirror gives what removals at once have left to each other, and is not done while he may not', async () => {
+    const whole = 'ALLOW WRITE TOPIC PREFIXED h- User:alice *'
+    await source.grant(whole)
+    for (const topic of ['h-1', 'h-2']) await destination.admin.createTopic(topic)
+    await rounds.topics('h', { 'h-1': 'MIRRORING', 'h-2': 'MIRRORING' })
+    expect(await rounds.run('h')).toMatchObject(CLEAN)
+    await rounds.topics('h', { 'h-1': 'STOPPING', 'h-2': 'STOPPING' })
+    for (const topic of ['h-1', 'h-2']) expect(await rounds.release('h', topic)).toEqual([])
+    await rounds.topics('h', { 'h-1': 'STOPPED', 'h-2': 'STOPPED' })
+    const narrow = ['h-1', 'h-2'].map((topic) => `ALLOW WRITE TOPIC LITERAL ${topic} User:alice *`)
+    await expect.poll(() => rulesOn('h-')).toEqual(['ALLOW DESCRIBE TOPIC PREFIXED h- User:alice *', ...narrow])
+
+    const { deleted, topics, warnings } = await restricted.deleteMirror('h')
+    expect([deleted, topics.map(({ topic, ok }) => [topic, ok])]).toEqual([false, ['h-1', 'h-2'].map((topic) => [topic, false])])
+    expect(topics[0]).toMatchObject({ error: { code: 'RIGHTS_MISSING', message: expect.stringContaining('topic h-1 still lacks rules') } })
+    expect(warnings).toEqual([expect.stringMatching(/^the withheld rule ALLOW WRITE on topic h-\* \(prefixed\) for User:alice could not/)])
+    expect(await admin.deleteMirror('h')).toEqual({ mirror: 'h', deleted: true, topics: [], warnings: [] })
+    await expect.poll(() => rulesOn('h-')).toEqual([whole])
+    await source.revoke(whole)
   })
 })
 

@@ -41,9 +41,9 @@ export async function releaseAclsOf(options: ReleaseAclsOptions & { readonly top
   const { destination, store, mirror, topics, now = Date.now } = options
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const state = await settledState(options)
-    if (!concernsAcls(state, mirror, topics)) return { warnings: [], readOnly: [] }
+    if (!concernsAcls(state, mirror, topics)) return DONE
     const here = await lookAtAcls(destination, filterFor(topics))
-    if (here.kind === 'no-authorizer') return { warnings: [NO_AUTHORIZER], readOnly: [] }
+    if (here.kind === 'no-authorizer') return { ...DONE, warnings: [NO_AUTHORIZER] }
     const present = keysOf(here.kind === 'seen' ? here.bindings : [])
     const { isStale, ...released } = await releaseTopics({ destination, store, now }, { state, mirror, topics, present })
     if (!isStale) return released
@@ -67,8 +67,8 @@ export async function releaseLeftovers(options: ReleaseAclsOptions & { readonly 
   if (open.length > 0) return releaseAclsOf({ ...options, topics: open })
   const topics = leftAlone(state, mirror).filter((topic) => options.topics.includes(topic))
   const here = topics.length === 0 ? undefined : await lookAtAcls(destination, filterFor(topics))
-  if (here?.kind !== 'seen') return { warnings: [], readOnly: [] }
-  return { warnings: foreignGuards({ state, mirror, topics, present: keysOf(here.bindings) }), readOnly: [] }
+  if (here?.kind !== 'seen') return DONE
+  return { ...DONE, warnings: foreignGuards({ state, mirror, topics, present: keysOf(here.bindings) }) }
 }
 
 /** A runner that was about to change rules of these topics says when it is done; one that died says no more. */
@@ -89,7 +89,11 @@ export interface ReleasedAcls {
   readonly warnings: readonly string[]
   /** Topics whose guard could not be lifted. */
   readonly readOnly: readonly string[]
+  /** Topics that lack a rule which could not be created: only the mirror's records still know of it. */
+  readonly withheld: readonly string[]
 }
+
+const DONE: ReleasedAcls = { warnings: [], readOnly: [], withheld: [] }
 
 /** As {@link releaseAclsOf}, once, where state and rules are known; stale if these have changed since, and not all is done. */
 export async function releaseTopics(
@@ -98,12 +102,15 @@ export async function releaseTopics(
 ): Promise<ReleasedAcls & { readonly isStale: boolean }> {
   const steps = planRelease(view)
   const { changed, refused, stale } = await applySteps({ ...context, isRight: rightFor(view) }, steps)
-  const warnings = [...refused.map(({ step, error }) => refusal(step, error)), ...foreignGuards(view)]
+  // Whoever may change rules can have created what we may not.
+  const lacking = refused.filter(({ step: { effect, binding } }) => effect !== 'create' || !view.present.has(formatBinding(binding)))
+  const warnings = [...lacking.map(({ step, error }) => refusal(step, error)), ...foreignGuards(view)]
   const bearing = changed.filter(({ binding }) => view.topics.some((topic) => coversTopic(binding, topic)))
   const inForce = bearing.length === 0 ? 'everywhere' : await awaitSteps(context.destination, bearing, filterFor(view.topics))
   if (inForce !== 'everywhere') warnings.push(`${subjectOf(view.topics)}: ${NOT_IN_FORCE[inForce]}`)
-  const readOnly = refused.flatMap(({ step }) => (isTopicGuard(step) ? [step.binding.resourceName] : []))
-  return { warnings, readOnly, isStale: stale.length > 0 }
+  const readOnly = lacking.flatMap(({ step }) => (isTopicGuard(step) ? [step.binding.resourceName] : []))
+  const lacks = (topic: string) => lacking.some(({ step: { effect, binding } }) => effect === 'create' && coversTopic(binding, topic))
+  return { warnings, readOnly, withheld: view.topics.filter(lacks), isStale: stale.length > 0 }
 }
 
 const NOT_IN_FORCE: Readonly<Record<Exclude<InForce, 'everywhere'>, string>> = {

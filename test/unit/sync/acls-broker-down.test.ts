@@ -34,6 +34,7 @@ describe.each(Object.entries(OUT_OF_REACH))('with a broker of the destination th
     expect(await Promise.race([releasing, late])).toEqual({
       warnings: ['topic a1, a2: a broker is out of reach, and may not go by the changed rules yet'],
       readOnly: [],
+      withheld: [],
     })
     expect(['a1', 'a2'].map((topic) => world.destination.has(guardOf(topic)))).toEqual([false, false])
     expect(world.destination.has(writing)).toBe(true)

@@ -224,10 +224,10 @@ describe('a guard', () => {
     await world.topics('STOPPED', 'a1')
     expect((await releaseLeftovers(options)).readOnly).toEqual(['a1'])
     world.destination.refuses = () => false
-    expect(await releaseLeftovers(options)).toEqual({ warnings: [], readOnly: [] })
+    expect(await releaseLeftovers(options)).toEqual({ warnings: [], readOnly: [], withheld: [] })
     expect([isGuarded(world), guardRecord(world)]).toEqual([false, undefined])
     const { changes } = world.destination
-    expect(await releaseLeftovers(options)).toEqual({ warnings: [], readOnly: [] })
+    expect(await releaseLeftovers(options)).toEqual({ warnings: [], readOnly: [], withheld: [] })
     expect(world.destination.changes).toBe(changes)
   })
 
@@ -295,5 +295,15 @@ describe('what a topic was given when it left', () => {
     world.destination.refuses = () => false
     await world.round()
     expect(world.destination.keys()).toEqual([keyOfBinding(prefixed), keyOfBinding(writing)].sort())
+  })
+  it('is on record as withheld where it was refused, unless somebody else has created it', async () => {
+    const world = await left()
+    world.destination.refuses = (api) => api === 'CreateAcls'
+    await world.release('a2')
+    await world.topics('STOPPED', 'a2')
+    const options = { destination: world.destination.cluster, store: world.store, mirror: 'm', topics: ['a1', 'a2'], patienceMs: 0 }
+    expect((await releaseLeftovers(options)).withheld).toEqual(['a1', 'a2'])
+    world.destination.add(prefixed)
+    expect(await releaseLeftovers(options)).toMatchObject({ withheld: [], warnings: [] })
   })
 })

@@ -205,6 +205,7 @@ describe('a topic that has left', () => {
     expect(await releaseAcls({ destination: world.destination.cluster, store: world.store, mirror: 'm', topic: 'a1' })).toEqual({
       warnings: [],
       readOnly: [],
+      withheld: [],
     })
   })
 })
