@@ -185,13 +185,16 @@ async function addOne(request: Request, topic: string): Promise<TopicResult<Adde
   }
 }
 
+/** Of a topic that is there already, and yet not copied. */
+export const pausedWarning = (mirror: string, topic: string) =>
+  `topic ${topic} of mirror ${mirror} is paused; kafka-mirrors resume lets it go on`
+
 async function planAndAdd({ mirror, context, addition, options, warnings }: Request, topic: string): Promise<AddedTopic> {
   const wantedId = entriesOf(options.topicIds ?? {}).get(topic)
   const plan = await about(sourceOf(mirror.name), `topic ${topic} could not be added`, async () =>
     planTopic(addition, await context.store.read(), topic, wantedId),
   )
-  if (plan.how === 'unchanged' && mirror.topics.get(topic)?.desired === 'PAUSED')
-    warnings.push(`topic ${topic} of mirror ${mirror.name} is paused; kafka-mirrors resume lets it go on`)
+  if (plan.how === 'unchanged' && mirror.topics.get(topic)?.desired === 'PAUSED') warnings.push(pausedWarning(mirror.name, topic))
   let topicId = plan.here?.topicId
   if (!options.dryRun && plan.how !== 'unchanged') {
     const added = await addPlanned(addition, plan, context.store, {

@@ -194,6 +194,15 @@ test('what was not removed there, or stands open here, is refused and told what 
   expect(wrong).toMatchObject({ exitCode: 1 })
 })
 
+test('one that goes this way already and is paused is told, as it is not copied', async () => {
+  const unchanged = { exitCode: 0, stdout: 'Reversed mirror m for 1 topic(s): [circle]\n' }
+  expect(await run('A', 'pause', '--topic', 'circle')).toMatchObject({ exitCode: 0 })
+  const stderr = 'kafka-mirrors: warning: topic circle of mirror m is paused; kafka-mirrors resume lets it go on\n'
+  expect(await reverse('A', 'circle')).toMatchObject({ ...unchanged, stderr })
+  expect(await run('A', 'resume', '--topic', 'circle')).toMatchObject({ exitCode: 0 })
+  expect(await reverse('A', 'circle')).toMatchObject({ ...unchanged, stderr: '' })
+})
+
 test('topics that were created on the other cluster while it led are named, with what takes them', async () => {
   const { destination, source } = brokers
   const names = Array.from({ length: 11 }, (_, i) => `new-${10 + i}`)

@@ -13,6 +13,7 @@ import { checkNoLoop, checkNotTaken } from '../../sync/topics/add-checks.js'
 import { type Addition, additionOf, planTopic } from '../../sync/topics/add-plan.js'
 import { addPlanned, unlessCreatedMeanwhile } from '../../sync/topics/add-topic.js'
 import { logBounds } from '../../sync/topics/log-bounds.js'
+import { pausedWarning } from '../add-topics.js'
 import { byName, entriesOf, type ServiceContext } from '../context.js'
 import { createMirror, stateIfReadable } from '../create-mirror.js'
 import { withSource } from '../source-connection.js'
@@ -114,7 +115,10 @@ async function reverseTopic(work: Work, topic: string): Promise<ReversedTopic> {
   const spec = state.mirror(mirror)?.topics.get(topic)
   const begun = isActive(spec) && spec.reseed !== undefined ? spec : undefined
   if (begun === undefined) checkNotTaken(state, mirror, topic)
-  if (begun === undefined && isAdded(spec)) return { how: 'unchanged', needs: undefined, partitions: [], kept: undefined }
+  if (begun === undefined && isAdded(spec)) {
+    if (spec.desired === 'PAUSED') warnings.push(pausedWarning(mirror, topic))
+    return { how: 'unchanged', needs: undefined, partitions: [], kept: undefined }
+  }
   const result = resultOf(first, topic, source, work.bootstrap)
   checkNoLoop(addition.sourceState, addition.destinationClusterId, topic)
   if (begun !== undefined) {
