@@ -154,5 +154,6 @@ const isPassing = (error: unknown): boolean =>
   error instanceof ConnectionError ||
   (error instanceof KafkaError && (error.retriable || error.code === Errors.TRANSACTION_COORDINATOR_FENCED))
 
-const isGone = (result: Result<unknown>): boolean =>
+/** A partition that is not there any more. */
+export const isGone = (result: Result<unknown>): boolean =>
   !result.ok && result.error instanceof KafkaError && result.error.code === Errors.UNKNOWN_TOPIC_OR_PARTITION

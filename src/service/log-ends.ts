@@ -5,12 +5,19 @@ import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult, Stopping } from '../mirror/state.js'
 import { confirmedEnd, isSameRequest, type Leaving, partitionsOf, statusOf } from './confirmation.js'
 import type { ServiceContext } from './context.js'
+import { isGone } from './fence.js'
 import { keyOf } from './source-contact.js'
 
 export type LogEnds = NonNullable<Stopping['logEnds']>
 
-/** Where owners let go of a topic, or what came of it where another command has finished its removal meanwhile. */
-export type OnRecord = { readonly logEnds: LogEnds } | { readonly removed: RemovalResult }
+/** What became of whoever copied a topic; the log ends are those before fence markers. */
+export type ShutOut = Pick<RemovalResult, 'how' | 'partitions'>
+
+/**
+ * Where owners let go of a topic, or what came of it already: another command has finished its removal meanwhile, or a reseed that is
+ * given up had come so far that the old copy may be gone. What is on record is about that one; nobody copied into what is there now.
+ */
+export type OnRecord = { readonly logEnds: LogEnds } | { readonly outcome: ShutOut }
 
 /**
  * Ends the wait for owners: puts on record where each let go and what has to be fenced, before the first fence. What is there already
@@ -24,6 +31,7 @@ export async function recordLogEnds(
   leaving: readonly Leaving[],
 ): Promise<Map<string, Result<OnRecord>>> {
   const found = await findLogEnds(context, state, name, leaving)
+  const replaced = await endsOfReplaced(context, state, name, leaving)
   return context.store.update((latest) => {
     const mirror = mustExist(latest, name)
     const records: StateRecord[] = []
@@ -33,6 +41,10 @@ export async function recordLogEnds(
       const now = mirror.topics.get(topic)
       if (!isSameRequest(now, spec)) {
         result.set(topic, finishedMeanwhile(mirror, one))
+        continue
+      }
+      if (now.reseed?.kept) {
+        result.set(topic, replaced.get(topic) ?? failed(overtaken(name, topic)))
         continue
       }
       const logEnds = now.stopping?.logEnds ?? found.get(topic)!
@@ -46,7 +58,7 @@ export async function recordLogEnds(
 
 function finishedMeanwhile({ name, topics, results }: Mirror, { topic, spec }: Leaving): Result<OnRecord> {
   const [now, removed] = [topics.get(topic), results.get(topic)]
-  if (now?.desired === 'STOPPED' && now.addedAt === spec.addedAt && removed !== undefined) return success({ removed })
+  if (now?.desired === 'STOPPED' && now.addedAt === spec.addedAt && removed !== undefined) return success({ outcome: removed })
   return failed(overtaken(name, topic))
 }
 
@@ -82,4 +94,25 @@ async function findLogEnds(
   const endOf = ({ topic, spec }: Leaving, partition: number) =>
     confirmedEnd(statusOf(state, name, topic, spec, partition), spec) ?? ends.get(keyOf({ topic, partition })) ?? null
   return new Map(asked.map((one) => [one.topic, partitionsOf(one.spec).map((partition) => endOf(one, partition))]))
+}
+
+/** What is there of topics whose reseed may have deleted and created them already; nothing where one is missing. */
+async function endsOfReplaced(
+  { destination }: ServiceContext,
+  state: MirrorState,
+  name: string,
+  leaving: readonly Leaving[],
+): Promise<Map<string, Result<OnRecord>>> {
+  const topics = leaving.filter(({ topic }) => state.mirror(name)?.topics.get(topic)?.reseed?.kept)
+  const asked = topics.flatMap(({ topic, spec }) => partitionsOf(spec).map((partition) => ({ topic, partition, at: 'latest' as const })))
+  const answers = await listOffsets(destination, asked)
+  return new Map(
+    topics.map(({ topic }) => {
+      const all = asked.flatMap((one, i) => (one.topic === topic ? [{ partition: one.partition, answer: answers[i]! }] : []))
+      const failure = all.map(({ answer }) => answer).find((answer) => !answer.ok && !isGone(answer))
+      if (failure !== undefined && !failure.ok) return [topic, failure]
+      const partitions = all.flatMap(({ partition, answer }) => (answer.ok ? [{ partition, logEndOffset: answer.value.offset }] : []))
+      return [topic, success({ outcome: { how: 'confirmed', partitions } })]
+    }),
+  )
 }

@@ -2,21 +2,15 @@ import { failed, type Result, success } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { inPool } from '../client/many.js'
 import type { ActiveTopic, MirrorState } from '../mirror/fold.js'
-import type { PartitionStatus, RemovalResult } from '../mirror/state.js'
+import type { PartitionStatus } from '../mirror/state.js'
 import { transactionalIdOf } from '../mirror/transactional-id.js'
 import { type Leaving, partitionsOf, statusOf } from './confirmation.js'
 import type { ServiceContext } from './context.js'
 import { endTransactions, type Fence, fencePartitions } from './fence.js'
-import { recordLogEnds } from './log-ends.js'
+import { recordLogEnds, type ShutOut } from './log-ends.js'
 
 /** InitProducerId requests in flight at once, of partitions that are filled by transactions. */
 const CLAIMS_AT_ONCE = 32
-
-/** What became of whoever copied a topic; the log ends are those before fence markers. */
-export interface ShutOut {
-  readonly how: RemovalResult['how']
-  readonly partitions: RemovalResult['partitions']
-}
 
 /** {@link shutOutAll} for one topic. Throws KafkaError, ConnectionError, MirrorError. */
 export async function shutOut(
@@ -75,7 +69,7 @@ export async function shutOutAll(
     leaving.map(({ topic }) => {
       const known = onRecord.get(topic)!
       if (!known.ok) return [topic, known]
-      if ('removed' in known.value) return [topic, success(known.value.removed)]
+      if ('outcome' in known.value) return [topic, success(known.value.outcome)]
       const partitions = all.filter((one) => one.topic === topic)
       return [
         topic,

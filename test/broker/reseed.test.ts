@@ -199,6 +199,27 @@ test('a reseed that was begun can be given up: the topic is removed as it is', a
   expect((await writeLog(worker, destination, { topic: 'given-up', records: 1 })).partitions[0]!.firstOffset).toBe(100n)
 })
 
+test('a reseed that is given up after it took the old copy away says what is lost', async () => {
+  const { source } = brokers
+  for (const [topic, step] of [
+    ['emptied', 'created'],
+    ['missing', 'deleted'],
+  ] as const) {
+    await mirrored(topic, 1, 100)
+    await interrupt(topic, step)
+  }
+  const { topics, warnings } = await mirroring.admin.removeTopicsFromMirror('m', ['emptied', 'missing'])
+  expect(topics).toMatchObject([
+    { topic: 'emptied', ok: true, partitions: [{ destinationOffset: 0n, sourceOffset: 100n, lost: 100n }] },
+    { topic: 'missing', ok: true, partitions: [] },
+  ])
+  expect(warnings.join()).toMatch(/the source of mirror m has 100 offset\(s\) in 1 partition\(s\) that are not here/)
+  expect(warnings).toContain('topic missing is not on the destination any more')
+  const { results } = (await mirroring.state()).mirror('m')!
+  expect([results.get('emptied'), results.get('missing')]).toMatchObject([{ partitions: [{ logEndOffset: 0n }] }, { partitions: [] }])
+  expect((await source.admin.offsets('emptied'))[0]!.endOffset).toBe(100n)
+})
+
 test('data that something else puts under the name of a topic that is being replaced is kept too', async () => {
   const { destination, worker } = brokers
   await mirrored('busy', 1, 100)

@@ -3,6 +3,7 @@ import type { Cluster } from '../../../src/client/cluster.js'
 import type { ActiveTopic } from '../../../src/mirror/fold.js'
 import { put } from '../../../src/mirror/spec-store.js'
 import type { PartitionStatus, TopicSpec } from '../../../src/mirror/state.js'
+import { Errors } from '../../../src/protocol/errors.js'
 import type { ServiceContext } from '../../../src/service/context.js'
 import { recordLogEnds } from '../../../src/service/log-ends.js'
 import { ModelStore } from '../../support/model-authorizer.js'
@@ -39,12 +40,13 @@ interface OffsetsRequest {
 /** Every log ends at 50. */
 const destination = {
   leaderOf: () => ({ brokerId: 1, leaderEpoch: 0, topicId: ID }),
+  refresh: async () => {},
   broker: async (_broker: number, _api: object, { topics }: OffsetsRequest) => {
     asked += topics.length
     return {
       topics: topics.map(({ name, partitions }) => ({
         name,
-        partitions: partitions.map(({ partitionIndex }) => ({ partitionIndex, errorCode: 0, offset: 50n, leaderEpoch: 0 })),
+        partitions: partitions.map(({ partitionIndex }) => ({ partitionIndex, errorCode: failure, offset: 50n, leaderEpoch: 0 })),
       })),
     }
   },
@@ -53,8 +55,11 @@ const destination = {
 let store: ModelStore
 /** Topics whose log ends brokers were asked for. */
 let asked: number
+/** What brokers answer when they are asked for log ends. */
+let failure: number
 beforeEach(async () => {
   asked = 0
+  failure = 0
   store = new ModelStore()
   await write(put({ kind: 'mirror', mirror: 'm' }, { sourceClusterId: 'A', createdAt: 1 }))
 })
@@ -107,6 +112,18 @@ describe('what is put on record of where owners let go', () => {
     expect(asked).toBe(1)
   })
 
+  it('is not believed once a reseed may have replaced the copy it is about: the logs are asked, and nothing is where there are none', async () => {
+    const reseed = { at: 6, tailTopic: undefined, kept: true }
+    await topic({ ...leaving, stopping: { at: 7, logEnds: [100n, null] }, reseed })
+    await statuses(stopped, stopped)
+    const ends = [0, 1].map((partition) => ({ partition, logEndOffset: 50n }))
+    expect(await recorded()).toEqual({ outcome: { how: 'confirmed', partitions: ends } })
+    failure = Errors.UNKNOWN_TOPIC_OR_PARTITION
+    expect(await recorded()).toEqual({ outcome: { how: 'confirmed', partitions: [] } })
+    failure = Errors.CLUSTER_AUTHORIZATION_FAILED
+    expect(await recorded()).toMatchObject({ code: failure })
+  })
+
   it('is that everything has to be fenced, as far as it is not, where an older version began', async () => {
     const { stopping: _, ...older } = leaving
     await topic(older)
@@ -119,7 +136,7 @@ describe('what is put on record of where owners let go', () => {
     const removed = { how: 'fenced' as const, at: 9, partitions: [] }
     await topic({ ...leaving, desired: 'STOPPED', stopping: undefined })
     await write(put({ kind: 'result', mirror: 'm', topic: 't' }, removed))
-    expect(await recorded()).toEqual({ removed })
+    expect(await recorded()).toEqual({ outcome: removed })
     for (const other of [
       { ...leaving, desired: 'MIRRORING' as const, stopping: undefined },
       { ...leaving, stopping: { at: 8 } },
