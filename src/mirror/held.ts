@@ -33,6 +33,8 @@ export interface HeldSettings {
   readonly held: Readonly<Record<string, string | null>>
   /** The source's own values among all these: what may be taken away again once the source has it no more. */
   readonly taken: Readonly<Record<string, string>>
+  /** What the destination's topic had itself of all that is to be set, held and ordinary; null for none. It undoes an addition. */
+  readonly own: Readonly<Record<string, string | null>>
 }
 
 /**
@@ -51,14 +53,23 @@ export function holdSettings(
   const forced = new Map(Object.entries(FORCED).filter(([key]) => destinationDefaults.has(key)))
   const limit = largest([source.effective, destinationDefaults, local].map((configs) => configs.get('max.message.bytes')))
   if (limit !== undefined) forced.set('max.message.bytes', limit)
-  // Overrides that are all as we force them are an unfinished addition's, not the owner's: they must not be put back.
-  const ours = Object.keys(FORCED).every((key) => !forced.has(key) || local.get(key) === FORCED[key])
-  const held: Record<string, string | null> = {}
-  for (const key of forced.keys()) held[key] = taken.get(key) ?? (ours ? null : (local.get(key) ?? null))
   const ordinary = [...taken].filter(([key]) => !forced.has(key) && destinationDefaults.has(key))
   const known = [...taken].filter(([key]) => destinationDefaults.has(key))
-  return { apply: new Map([...ordinary, ...forced]), held, taken: Object.fromEntries(known) }
+  const apply = new Map([...ordinary, ...forced])
+  const own = Object.fromEntries([...apply.keys()].map((key) => [key, local.get(key) ?? null]))
+  const given = Object.fromEntries(known)
+  return { apply, held: realValues([...forced.keys()], given, own), taken: given, own }
 }
+
+/** Key → what it is at failover: the source's own value, or else what the destination's topic had itself; null for none. */
+export function realValues(keys: readonly string[], taken: HeldSettings['taken'], own: HeldSettings['own']): HeldSettings['held'] {
+  const ours = areForced(own)
+  return Object.fromEntries(keys.map((key) => [key, taken[key] ?? (ours ? null : (own[key] ?? null))]))
+}
+
+/** Overrides that are all as we force them are an unfinished addition's, not the owner's: they must not be put back. */
+export const areForced = (own: HeldSettings['own']): boolean =>
+  Object.entries(own).every(([key, value]) => FORCED[key] === undefined || value === FORCED[key])
 
 function largest(values: readonly (string | undefined)[]): string | undefined {
   const numbers = values.filter((value) => value !== undefined && value !== '').map(Number)

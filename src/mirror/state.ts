@@ -79,7 +79,10 @@ export interface TopicSpec {
   readonly partitions: number
   /** One per partition, in order. */
   readonly producers: readonly PartitionProducer[]
-  /** Held key → real value to be applied at failover; null removes the override. */
+  /**
+   * Held key → real value to be applied at failover; null removes the override. While ADDING, of a topic that was there: every key that
+   * the addition sets → the topic's own value, which undoes it.
+   */
   readonly held: Readonly<Record<string, string | null>>
   /** The source's own settings that the destination has, in force or held; undefined before they were first compared. */
   readonly taken?: Readonly<Record<string, string>> | undefined

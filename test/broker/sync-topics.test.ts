@@ -144,28 +144,83 @@ describe('discovery', () => {
     expect(problems[0]!.message).toContain("holds data that is not the source's")
   })
 
-  it('has an addition on record before it touches a topic: what is interrupted is finished by the next round, or undone', async () => {
+  describe('of topics that are there', () => {
     const own = { 'retention.ms': '7000000', 'cleanup.policy': 'compact' }
-    for (const topic of ['half.on', 'half.off']) {
-      await createThere(topic)
+    const real = { 'retention.ms': '3600000', 'flush.ms': '777', 'cleanup.policy': 'compact' }
+    const createOwn = async (topic: string) => {
       await kafka.destination.admin.createTopic(topic, { partitions: 1, configs: own })
+      await settled(topic, own)
     }
-    for (const topic of ['half.on', 'half.off']) {
+    const createSource = (topic: string) =>
+      kafka.source.admin.createTopic(topic, { partitions: 1, configs: { 'retention.ms': '3600000', 'flush.ms': '777' } })
+    const interrupted = async (topic: string, moment: Moment) => {
       await include(topic)
-      const { changes, problems } = await rounds.round(discovery, { interrupt: killedAt('before decision 2') })
+      const { changes, problems } = await rounds.round(discovery, { interrupt: killedAt(moment) })
       expect([changes, problems.map(({ item }) => item)]).toEqual([0, [topic]])
-      await isHeld(topic)
-      expect(await specOf(topic)).toMatchObject({ desired: 'ADDING', held: own })
+      expect(await specOf(topic)).toMatchObject({ desired: 'ADDING' })
     }
-    const { warnings } = await mirroring.admin.describeMirrors(['m'])
-    expect(warnings).toContainEqual(expect.stringContaining('topic half.on is being added to mirror m since'))
-    await include('half\\..*')
-    const removed = await mirroring.admin.removeTopicsFromMirror('m', ['half.off'])
-    expect(removed.topics).toMatchObject([{ ok: true }])
-    await settled('half.off', own)
-    expect(await rounds.round(discovery)).toEqual({ changes: 1, problems: [], notes: [] })
-    expect(await specOf('half.on')).toMatchObject({ desired: 'MIRRORING', held: own, producers: [{}] })
-    expect(await specOf('half.off')).toMatchObject({ desired: 'STOPPED' })
+    const removed = async (topic: string) => {
+      expect((await mirroring.admin.removeTopicsFromMirror('m', [topic])).topics).toMatchObject([{ ok: true }])
+      expect(await specOf(topic)).toMatchObject({ desired: 'STOPPED' })
+    }
+
+    it('is on record before it touches them: what is interrupted is finished by the next round, with the values of the source', async () => {
+      await createSource('half.on')
+      await createOwn('half.on')
+      await interrupted('half.on', 'before decision 2')
+      await isHeld('half.on')
+      expect(await specOf('half.on')).toMatchObject({ held: { ...own, 'flush.ms': null } })
+      const { warnings } = await mirroring.admin.describeMirrors(['m'])
+      expect(warnings).toContainEqual(expect.stringContaining('topic half.on is being added to mirror m since'))
+      expect(await rounds.round(discovery)).toEqual({ changes: 1, problems: [], notes: [] })
+      const spec = await specOf('half.on')
+      expect(spec).toMatchObject({
+        desired: 'MIRRORING',
+        held: { 'retention.ms': '3600000', 'cleanup.policy': 'compact' },
+        producers: [{}],
+      })
+      expect(spec?.held).not.toHaveProperty('flush.ms')
+      await removed('half.on')
+      await settled('half.on', real)
+    })
+
+    it('is undone by a removal, however far it came: they are what they were', async () => {
+      for (const topic of ['undo.untouched', 'undo.touched', 'undo.created']) await createSource(topic)
+      for (const topic of ['undo.untouched', 'undo.touched']) await createOwn(topic)
+      await interrupted('undo.untouched', 'after decision 1')
+      await interrupted('undo.touched', 'before decision 2')
+      await isHeld('undo.touched')
+      await interrupted('undo.touched', 'before decision 2')
+      // By somebody else, since it was not there.
+      await interrupted('undo.created', 'after decision 1')
+      await createOwn('undo.created')
+      await interrupted('undo.created', 'before decision 2')
+      await isHeld('undo.created')
+      for (const topic of ['undo.untouched', 'undo.touched', 'undo.created']) {
+        await removed(topic)
+        await settled(topic, own)
+      }
+    })
+
+    it('is undone also behind a removal that has overtaken it, unless they were failed over meanwhile', async () => {
+      for (const topic of ['behind.added', 'behind.mirrored']) {
+        await createSource(topic)
+        await createOwn(topic)
+      }
+      const overtakenBy = (between: () => Promise<unknown>) =>
+        rounds.round(discovery, { interrupt: async (moment) => void (moment === 'after decision 1' && (await between())) })
+      await include('behind.added')
+      await overtakenBy(() => removed('behind.added'))
+      await include('behind.mirrored')
+      await overtakenBy(async () => {
+        expect((await rounds.round(discovery)).changes).toBe(1)
+        await removed('behind.mirrored')
+      })
+      await kafka.destination.admin.createTopic('behind.witness')
+      await eventually(async () => (await topicsHere()).includes('behind.witness'))
+      await settled('behind.added', own)
+      await settled('behind.mirrored', real)
+    })
   })
 
   it('lets another finish what it has begun, and is not misled by what is copied since', async () => {

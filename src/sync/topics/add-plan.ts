@@ -39,8 +39,8 @@ export interface Plan {
   readonly how: 'created' | 'taken-over' | 'continued' | 'unchanged'
   /** What the destination's partitions held when they were looked at; none where the topic is not there. */
   readonly found: readonly LogBounds[]
-  /** What an unfinished addition holds there already. */
-  readonly alreadyHeld?: TopicSpec['held'] | undefined
+  /** Whether an addition that was not finished is on record. */
+  readonly begun: boolean
   readonly fastForward: FastForward | undefined
 }
 
@@ -77,7 +77,7 @@ export async function planTopic(addition: Addition, state: MirrorState, topic: s
     here,
     how,
     found,
-    alreadyHeld: spec?.desired === 'ADDING' ? spec.held : undefined,
+    begun: spec?.desired === 'ADDING',
     fastForward: fastForwardOf(sourceBounds, found),
   }
 }
@@ -91,7 +91,7 @@ function unchanged(there: TopicMetadata, here: TopicMetadata | undefined, spec: 
       'To copy the new one and keep the old copy: recover --on-divergence reseed.',
     )
   }
-  return { there, here, how: 'unchanged', found: [], fastForward: undefined }
+  return { there, here, how: 'unchanged', found: [], begun: false, fastForward: undefined }
 }
 
 function fastForwardOf(source: readonly LogBounds[], destination: readonly LogBounds[]): FastForward | undefined {

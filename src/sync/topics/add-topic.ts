@@ -1,15 +1,16 @@
-import type { Cluster } from '../../client/cluster.js'
+import type { TopicMetadata } from '../../client/metadata.js'
 import { failure, MirrorError } from '../../mirror/errors.js'
 import { DESTINATION, toMirrorError } from '../../mirror/failures.js'
 import { type ActiveTopic, isActive, isAdded, type MirrorState } from '../../mirror/fold.js'
+import { areForced, type HeldSettings, realValues } from '../../mirror/held.js'
 import { type Mirror, mustExist, put, type SpecStore } from '../../mirror/spec-store.js'
-import type { FoundLog, TopicSpec } from '../../mirror/state.js'
+import type { TopicSpec } from '../../mirror/state.js'
 import { Errors, KafkaError } from '../../protocol/errors.js'
 import { NO_UUID } from '../../protocol/schema.js'
 import { checkNotTaken } from './add-checks.js'
 import type { Addition, Plan } from './add-plan.js'
 import { carryOut, type IntendedTopic, intendTopic } from './destination-topic.js'
-import { logBounds } from './log-bounds.js'
+import { foundLogs } from './log-bounds.js'
 import { originsOf } from './origins.js'
 import { unlessTakenBack } from './taken-back.js'
 
@@ -32,32 +33,38 @@ export interface Added {
 
 /**
  * Puts the addition on record, prepares the destination's topic, and then records that it is done, which makes runners begin. Whatever
- * is interrupted stays on record as ADDING, and is gone on with by the next addition or undone by a removal; what a removal has
- * overtaken gets its own settings back. Throws MirrorError.
+ * is interrupted stays on record as ADDING, and is gone on with by the next addition or undone by a removal: a topic that was there
+ * has its own settings again, also where a removal has overtaken the addition. Throws MirrorError.
  */
 export async function addPlanned(addition: Addition, plan: Plan, store: SpecStore, options: AddingOptions): Promise<Added> {
   const { mirror, source, destination } = addition
-  const { there, here, alreadyHeld } = plan
+  const { there, here, found: seen } = plan
   const { replicationFactor, excludedSettings } = options
-  const preparation = { source, destination, there, here, replicationFactor, excludedSettings, alreadyHeld }
+  const preparation = { source, destination, there, here, replicationFactor, excludedSettings }
   const intended = await intendTopic(preparation)
   const begun = await begin(addition, plan, store, intended, options)
   if (begun === undefined) return { topicId: here?.topicId, warnings: [], added: false }
   let failed: unknown
   try {
     const { topicId, taken, warnings } = await carryOut(preparation, intended)
-    const found = here && (await foundLogs(destination, plan))
-    const done = { destinationTopicId: topicId, taken, found }
+    const found = here && (await foundLogs(destination, there.name, seen))
+    const held = realValues(Object.keys(intended.settings.held), intended.settings.taken, begun.held)
+    const done = { destinationTopicId: topicId, held, taken, found }
     if (await finish(addition, there.name, begun, store, done)) return { topicId, warnings, added: true }
   } catch (error) {
     failed = error
   }
-  const now = await unlessTakenBack({ mirror, store, destination, now: options.now }, there.name, begun)
+  const context = { mirror, store, destination, now: options.now }
+  const now = await unlessTakenBack(context, there.name, begun, (latest) => leftWith(begun, latest))
   if (now === undefined) throw overtaken(mirror, there.name)
   // By another; what is copied since looks as if something wrote to the topic.
   if (isAdded(now)) return { topicId: now.destinationTopicId, warnings: [], added: false }
   throw unfinished(failed)
 }
+
+/** What a topic gets that was removed meanwhile: its own, unless another has finished the addition, and it was failed over. */
+const leftWith = ({ held }: ActiveTopic, latest: TopicSpec | undefined): TopicSpec['held'] =>
+  latest?.taken === undefined ? held : realValues(Object.keys(held), latest.taken, held)
 
 const overtaken = (mirror: string, topic: string) =>
   failure('CONFLICT', `topic ${topic} was removed from mirror ${mirror} while it was being added`, 'Add it again if it is wanted.')
@@ -80,15 +87,16 @@ function begin(
     const before = entry.topics.get(topic)
     if (isAdded(before)) return { records: [], result: undefined }
     const partitions = there.partitions.length
-    if (isActive(before) && before.sourceTopicId === there.topicId && before.partitions === partitions)
-      return { records: [], result: before }
+    const begun = isActive(before) && isOfThisTopic(before, here, settings) ? before : undefined
+    if (begun?.sourceTopicId === there.topicId && begun.partitions === partitions) return { records: [], result: begun }
     const spec: ActiveTopic = {
       desired: 'ADDING',
       sourceTopicId: there.topicId,
       destinationTopicId: here?.topicId ?? NO_UUID,
       partitions,
       producers,
-      held: settings.held,
+      // Its own, to undo the addition. What was put on since it was begun is not; what we create was never anybody's.
+      held: here === undefined ? settings.held : { ...settings.own, ...begun?.held },
       origins: originsOf(sourceState, topic, destinationClusterId),
       // It tells this addition from earlier ones, so it must differ from them whatever the clock says.
       addedAt: Math.max(now(), (before?.addedAt ?? 0) + 1),
@@ -96,6 +104,12 @@ function begin(
     const pinned = entry.spec.sourceClusterId === undefined ? [put({ kind: 'mirror', mirror }, { ...entry.spec, sourceClusterId })] : []
     return { records: [...pinned, put({ kind: 'topic', mirror, topic }, spec)], result: spec }
   })
+}
+
+/** Whether an addition was begun for the destination's topic that is there now: what it was to create may be somebody else's. */
+function isOfThisTopic({ destinationTopicId }: TopicSpec, here: TopicMetadata | undefined, { own }: HeldSettings): boolean {
+  if (destinationTopicId !== NO_UUID) return destinationTopicId === here?.topicId
+  return here === undefined || here.topicId === NO_UUID || areForced(own)
 }
 
 /** Deleted and created again meanwhile, a mirror may copy from elsewhere. Throws MirrorError. */
@@ -111,7 +125,7 @@ function finish(
   topic: string,
   { addedAt }: ActiveTopic,
   store: SpecStore,
-  prepared: Pick<TopicSpec, 'destinationTopicId' | 'taken' | 'found'>,
+  prepared: Pick<TopicSpec, 'destinationTopicId' | 'held' | 'taken' | 'found'>,
 ): Promise<boolean> {
   return store.update((state) => {
     const now = state.mirror(mirror)?.topics.get(topic)
@@ -127,21 +141,6 @@ function unfinished(error: unknown): MirrorError {
 }
 
 const UNFINISHED = 'It is on record as being added: add goes on with it, remove undoes it.'
-
-/**
- * What the destination holds now that its settings delete nothing any more. Throws MirrorError if it has grown since it was looked at:
- * nobody knows what is there now.
- */
-async function foundLogs(destination: Cluster, { there, found }: Plan): Promise<FoundLog[]> {
-  const now = await logBounds(destination, there.name, found.length)
-  const moving = now.findIndex(({ highWatermark }, partition) => highWatermark !== found[partition]!.highWatermark)
-  if (moving < 0) return now.map(({ logStartOffset, highWatermark }) => ({ logStartOffset, logEndOffset: highWatermark }))
-  throw failure(
-    'CONFLICT',
-    `partition ${moving} of topic ${there.name} is written to on the destination by something else`,
-    'Stop its writers there, they belong on the source; then try again.',
-  )
-}
 
 const ATTEMPTS = 3
 

@@ -4,7 +4,7 @@ import type { TopicMetadata } from '../../client/metadata.js'
 import { failure } from '../../mirror/errors.js'
 import { about, DESTINATION } from '../../mirror/failures.js'
 import { type HeldSettings, holdSettings } from '../../mirror/held.js'
-import type { PartitionProducer, TopicSpec } from '../../mirror/state.js'
+import type { PartitionProducer } from '../../mirror/state.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
 import { appeared, creatable, createTopic, type Shape } from './create-topic.js'
 import { type AppliedSettings, applyTopicSettings, destinationDefaults, readTopicConfigs, refusalWarnings } from './topic-settings.js'
@@ -34,8 +34,6 @@ export interface Preparation {
   readonly excludedSettings: readonly string[]
   /** What a topic that is created again had of its own, held settings left out: it keeps them. */
   readonly ownSettings?: ReadonlyMap<string, string>
-  /** Held key → real value, null for none, where an unfinished addition holds the topic's settings already. */
-  readonly alreadyHeld?: TopicSpec['held'] | undefined
 }
 
 /** What a destination topic is to get, before anything is changed. */
@@ -59,7 +57,7 @@ export function intendTopic(preparation: Preparation): Promise<IntendedTopic> {
       readTopicConfigs(source, there.name),
       destinationDefaults(destination, STATE_TOPIC),
     ])
-    const settings = holdSettings(sourceConfigs, defaults, excludedSettings, await ownSettings(preparation))
+    const settings = holdSettings(sourceConfigs, defaults, excludedSettings, await localSettings(preparation))
     // A broker without producer ids (a preview of KRaft) can be no destination at all.
     const producers = await allocateProducers(destination, there.partitions.length)
     if (here !== undefined) return { settings, producers, first: new Map() }
@@ -96,16 +94,9 @@ const shapeOf = ({ there, replicationFactor }: Preparation): Shape => ({
 const completed = ({ ownSettings = new Map() }: Preparation, { apply }: HeldSettings): ReadonlyMap<string, string> =>
   new Map([...ownSettings, ...apply])
 
-/** The destination's own overrides, as they are when nothing is held. */
-async function ownSettings({ destination, there, here, ...given }: Preparation): Promise<ReadonlyMap<string, string> | undefined> {
-  if (here === undefined) return given.ownSettings
-  const own = new Map((await readTopicConfigs(destination, there.name)).overrides)
-  for (const [key, value] of Object.entries(given.alreadyHeld ?? {})) {
-    if (value === null) own.delete(key)
-    else own.set(key, value)
-  }
-  return own
-}
+/** The destination's own overrides, as they are: an addition that was not finished may have put its own on. */
+const localSettings = async ({ destination, there, here, ownSettings }: Preparation): Promise<ReadonlyMap<string, string> | undefined> =>
+  here === undefined ? ownSettings : (await readTopicConfigs(destination, there.name)).overrides
 
 async function takeIn({ destination, there }: Preparation, here: TopicMetadata, settings: HeldSettings): Promise<AppliedSettings> {
   const applied = await applyTopicSettings(destination, there.name, settings.apply)

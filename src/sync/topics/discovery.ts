@@ -73,8 +73,8 @@ async function addOne(context: SyncContext, addition: Addition, topic: string): 
 }
 
 /** What is here already may be where the source has it from: a pattern must not decide that. Throws MirrorError. */
-function checkOrigin({ sourceState, destinationClusterId }: Addition, { there: { name }, here, alreadyHeld }: Plan): void {
-  if (here === undefined || alreadyHeld !== undefined || originsOf(sourceState, name, destinationClusterId) !== undefined) return
+function checkOrigin({ sourceState, destinationClusterId }: Addition, { there: { name }, here, begun }: Plan): void {
+  if (here === undefined || begun || originsOf(sourceState, name, destinationClusterId) !== undefined) return
   throw failure(
     'RIGHTS_MISSING',
     `topic ${name} is on the destination already, and whether the source has it from there is unknown: its ${STATE_TOPIC} cannot be read`,

@@ -14,12 +14,14 @@ const REMOVED_LOOK_MS = 500
 /**
  * For whoever has just put settings on a mirrored topic, or one that is being added: a removal may have overtaken it, and what that took
  * off the topic, and was put on behind it, comes off again. Gives the topic if it is still this addition's, by the operators' word that
- * was read after the change: a removal that comes later undoes it by itself. Throws MirrorError, KafkaError, ConnectionError.
+ * was read after the change: a removal that comes later undoes it by itself. `released` says what the topic gets, by
+ * what is on record of it. Throws MirrorError, KafkaError, ConnectionError.
  */
 export async function unlessTakenBack(
   { mirror, store, destination, now }: Pick<SyncContext, 'mirror' | 'store' | 'destination' | 'now'>,
   topic: string,
   spec: Pick<TopicSpec, 'addedAt' | 'held'>,
+  released: (latest: TopicSpec | undefined) => TopicSpec['held'] = () => spec.held,
 ): Promise<ActiveTopic | undefined> {
   for (const until = now() + REMOVED_WITHIN_MS; ; await sleep(REMOVED_LOOK_MS)) {
     const state = await latestState(store)
@@ -27,7 +29,7 @@ export async function unlessTakenBack(
     const same = latest?.addedAt === spec.addedAt
     if (same && isActive(latest) && (latest.desired === 'ADDING' || isCaredFor(latest))) return latest
     // Another addition, of this mirror or of another, holds the same; one that leaves lets go of it in the end.
-    if (state.mirrorOf(topic) === undefined) await applyTopicSettings(destination, topic, releaseSettings(spec.held))
+    if (state.mirrorOf(topic) === undefined) await applyTopicSettings(destination, topic, releaseSettings(released(latest)))
     else if (same && now() < until) continue
     return undefined
   }

@@ -165,9 +165,16 @@ describe('held settings', () => {
     expect(held).toMatchObject({ 'retention.bytes': '5', 'retention.ms': '1000', 'message.timestamp.type': 'LogAppendTime' })
   })
 
+  it('knows what undoes them: whatever is set, a topic that was there has its own again', () => {
+    const local = new Map(Object.entries({ 'retention.ms': '7', 'segment.bytes': '9', 'flush.ms': '1' }))
+    const { apply, own } = holdSettings(source, destination, [], local)
+    expect(Object.keys(own).sort()).toEqual([...apply.keys()].sort())
+    expect(own).toMatchObject({ 'retention.ms': '7', 'segment.bytes': '9', 'cleanup.policy': null })
+  })
+
   it('does not take what an unfinished addition left for the owner’s own', () => {
-    const { apply } = holdSettings(source, destination, [])
-    expect(holdSettings(source, destination, [], apply)).toEqual(holdSettings(source, destination, []))
+    const { apply, held } = holdSettings(source, destination, [])
+    expect(holdSettings(source, destination, [], apply)).toMatchObject({ apply, held })
   })
 })
 
