@@ -1,5 +1,5 @@
-import { failure, usageError } from '../mirror/errors.js'
-import { about, DESTINATION } from '../mirror/failures.js'
+import { failure, type MirrorError, usageError } from '../mirror/errors.js'
+import { DESTINATION, toMirrorError } from '../mirror/failures.js'
 import { isLiteral, parsePattern } from '../mirror/filters.js'
 import { isActive } from '../mirror/fold.js'
 import { checkName } from '../mirror/names.js'
@@ -38,7 +38,10 @@ export async function removeTopicsFromMirror(
   return { topics: [...earlier, ...removed.topics].sort(byName), warnings }
 }
 
-/** Whoever removes again what was removed may have found that clients are refused all the same. */
+/**
+ * Whoever removes again what was removed may have found that clients are refused all the same. What goes wrong is these topics' own
+ * failure: others have been removed meanwhile, and that has to be told.
+ */
 async function finishEarlier(
   { destination, store, now }: ServiceContext,
   mirror: string,
@@ -47,11 +50,15 @@ async function finishEarlier(
 ): Promise<TopicResult<RemovedTopic>[]> {
   const topics = rows.filter(({ ok }) => ok).map(({ topic }) => topic)
   if (topics.length === 0) return [...rows]
-  const left = await about(DESTINATION, undefined, () => releaseLeftovers({ destination, store, mirror, topics, now }))
-  warnings.push(...left.warnings)
-  return rows.map((row) =>
-    left.readOnly.includes(row.topic) ? { topic: row.topic, mirror, ok: false, error: stillReadOnly(row.topic) } : row,
-  )
+  const failed = (topic: string, error: MirrorError) => ({ topic, mirror, ok: false as const, error })
+  try {
+    const left = await releaseLeftovers({ destination, store, mirror, topics, now })
+    warnings.push(...left.warnings)
+    return rows.map((row) => (left.readOnly.includes(row.topic) ? failed(row.topic, stillReadOnly(row.topic)) : row))
+  } catch (error) {
+    const doing = (topic: string) => `whether topic ${topic}, which was removed earlier, is writable could not be seen`
+    return rows.map((row) => (row.ok ? failed(row.topic, toMirrorError(error, DESTINATION, doing(row.topic))) : row))
+  }
 }
 
 /** Topics that belong to the mirror, those that are being removed included. */
