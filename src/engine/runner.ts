@@ -25,7 +25,7 @@ import { Slots } from './slots.js'
 import { SourceTrouble } from './source-trouble.js'
 import { Sources } from './sources.js'
 import type { StateLog } from './state-log.js'
-import { TopicCare } from './topic-care.js'
+import { type Holder, holderOf, TopicCare } from './topic-care.js'
 import { TopicWatch } from './topic-watch.js'
 import { type Wanted, wantedPartitions } from './wanted.js'
 
@@ -291,7 +291,7 @@ export class Runner {
       isReleased: () => taken?.isReleased ?? false,
       maxMessageBytes: () => this.care.maxMessageBytes(topic),
       forgetMaxMessageBytes: () => this.care.forget(topic),
-      prepareDestination: () => this.care.hold(topic, spec(), () => this.stillCopied(want)),
+      prepareDestination: () => this.care.hold(topic, spec(), () => this.holder(want)),
       deleteRecords: (before) => this.care.deleteRecords(topic, partition, before),
     }
     const write = (status: PartitionStatus) => this.writeStatus(want, status)
@@ -299,11 +299,10 @@ export class Runner {
     return taken
   }
 
-  /** Whether the mirror still has the topic, by the operators' word of now: what was read before may be old. */
-  private async stillCopied({ mirror, topic, spec }: Wanted): Promise<boolean> {
+  /** Who has the topic, by the operators' word of now: what was read before may be old. */
+  private async holder({ mirror, topic, spec }: Wanted): Promise<Holder> {
     await this.options.log.caughtUp([SPEC_PARTITION], STATE_READ_WITHIN_MS)
-    const now = this.state.mirror(mirror)?.topics.get(topic)
-    return now?.addedAt === spec.addedAt && (now.desired === 'MIRRORING' || now.desired === 'PAUSED')
+    return holderOf(this.state, mirror, topic, spec.addedAt)
   }
 
   private async writeStatus({ mirror, topic, partition, shard }: Wanted, status: PartitionStatus): Promise<void> {

@@ -1,11 +1,24 @@
 import { deleteRecords, describeConfigs, incrementalAlterConfigs, unwrap } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
+import type { MirrorState } from '../mirror/fold.js'
 import { forcedSettings, releaseSettings } from '../mirror/held.js'
 import type { TopicSpec } from '../mirror/state.js'
 import { Errors, KafkaError } from '../protocol/errors.js'
 import { LostPlace } from './errors.js'
 
 const FRESH_MS = 30_000
+
+/** Whose a topic is that an addition has had: still its own, nobody's or on its way to be, or another's, which holds the same settings. */
+export type Holder = 'us' | 'nobody' | 'another'
+
+/** What is on record of who has the topic. Pure. */
+export function holderOf(state: MirrorState, mirror: string, topic: string, addedAt: number): Holder {
+  const spec = state.mirror(mirror)?.topics.get(topic)
+  if (spec?.addedAt !== addedAt || spec.desired === 'STOPPED') return state.mirrorOf(topic) === undefined ? 'nobody' : 'another'
+  if (spec.desired !== 'STOPPING') return 'us'
+  // What is copied again must lose nothing before it is kept.
+  return spec.reseed === undefined ? 'nobody' : 'another'
+}
 
 /** The little that copying needs of the destination's topics beside their logs. */
 export class TopicCare {
@@ -32,15 +45,16 @@ export class TopicCare {
   }
 
   /**
-   * Holds the settings of a topic that was rebuilt by somebody. `stillOurs` asks whether the mirror still copies it, by the operators'
-   * word of that moment: settings that a failover has taken off must not be put back by a runner that was frozen meanwhile, so it is asked
-   * before, and what was put on behind a failover comes off again. Throws LostPlace then, KafkaError.
+   * Holds the settings of a topic that was rebuilt by somebody. `holder` asks who has it, by the operators' word of that moment: settings
+   * that a failover has taken off must not be put back by a runner that was frozen meanwhile, so it is asked before, and what was put on
+   * behind a failover comes off again, unless another addition holds the same by then. Throws LostPlace then, KafkaError.
    */
-  async hold(topic: string, { held }: Pick<TopicSpec, 'held'>, stillOurs: () => Promise<boolean>): Promise<void> {
-    if (!(await stillOurs())) throw new LostPlace()
+  async hold(topic: string, { held }: Pick<TopicSpec, 'held'>, holder: () => Promise<Holder>): Promise<void> {
+    if ((await holder()) !== 'us') throw new LostPlace()
     await this.apply(topic, forcedSettings(Object.keys(held)))
-    if (await stillOurs()) return
-    await this.apply(topic, releaseSettings(held))
+    const now = await holder()
+    if (now === 'us') return
+    if (now === 'nobody') await this.apply(topic, releaseSettings(held))
     throw new LostPlace()
   }
 
