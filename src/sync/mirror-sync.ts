@@ -1,7 +1,7 @@
 import type { SyncLoopName, SyncProblem } from '../mirror/state.js'
 import { MAX_SYNC_PROBLEMS } from '../mirror/state.js'
 import { publishSync } from './events.js'
-import type { SyncFrame, SyncLoop, SyncOutcome, SyncReport, WriteSyncStatus } from './types.js'
+import type { FrameLoop, SyncFrame, SyncOutcome, SyncReport, WriteSyncStatus } from './types.js'
 
 /** Written at least this often while nothing changes, so that readers see that the loop is alive. */
 const REPEAT_MS = 30_000
@@ -32,7 +32,7 @@ export class MirrorSync {
   /** `write` takes the outcome of a round to the state topic; if it fails, the next round's is written. */
   constructor(
     private readonly context: SyncFrame,
-    loops: readonly SyncLoop[],
+    loops: readonly FrameLoop[],
     write: WriteSyncStatus,
     timer: SyncTimer = REAL,
   ) {
@@ -66,7 +66,7 @@ class RunningLoop {
 
   constructor(
     private readonly context: SyncFrame,
-    private readonly loop: SyncLoop,
+    private readonly loop: FrameLoop,
     private readonly write: WriteSyncStatus,
     private readonly timer: SyncTimer,
   ) {
@@ -121,7 +121,7 @@ class RunningLoop {
 
   private async outcome(): Promise<SyncOutcome> {
     try {
-      const report = await this.loop.run(await this.context.connect())
+      const report = await this.loop.run(this.context)
       this.lastSuccess = this.context.now()
       return { at: this.lastSuccess, ok: true, lastSuccess: this.lastSuccess, ...shortened(report) }
     } catch (error) {

@@ -53,14 +53,19 @@ export interface SyncReport {
   readonly notes: readonly string[]
 }
 
-/** One slow loop: list both sides, plan, apply the difference. */
-export interface SyncLoop {
+interface Loop<Context> {
   readonly name: SyncLoopName
   /** From the end of one round to the beginning of the next, in milliseconds. */
   intervalMs(config: MirrorConfig): number
   /** One round. A throw means that it failed as a whole; what is wrong with single items is in the report. */
-  run(context: SyncContext): Promise<SyncReport>
+  run(context: Context): Promise<SyncReport>
 }
+
+/** One slow loop: list both sides, plan, apply the difference. */
+export type SyncLoop = Loop<SyncContext>
+
+/** One that begins whether or not the source can be reached, and asks for it where it needs it. */
+export type FrameLoop = Loop<SyncFrame>
 
 /** A status as the loop's frame knows it; who writes it is added by whoever does. */
 export type SyncOutcome = Omit<SyncStatus, 'ownerEpoch' | 'owner'>

@@ -130,7 +130,7 @@ export class AclRounds {
       now: Date.now,
       ownsShard: () => true,
     }
-    return ACLS_LOOP.run(context)
+    return ACLS_LOOP.run({ ...context, connect: async () => context })
   }
 
   /** What a removal does for the rules of a topic. */

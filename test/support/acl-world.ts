@@ -4,7 +4,7 @@ import { mirrorConfigOf } from '../../src/mirror/config.js'
 import { put } from '../../src/mirror/spec-store.js'
 import type { TopicSpec } from '../../src/mirror/state.js'
 import { ACLS_LOOP, releaseAclsOf } from '../../src/sync/acls/index.js'
-import type { SyncReport } from '../../src/sync/types.js'
+import type { SyncFrame, SyncReport } from '../../src/sync/types.js'
 import { ModelAuthorizer, ModelStore } from './model-authorizer.js'
 
 /** Alice may read a1, unless told. */
@@ -41,18 +41,23 @@ export class AclWorld {
     await this.store.update(() => ({ records, result: undefined }))
   }
 
-  round({ mirror = 'm', include = '*', ownsShard = (): boolean => true } = {}): Promise<SyncReport> {
-    return ACLS_LOOP.run({
+  round(options: Parameters<AclWorld['frame']>[0] = {}): Promise<SyncReport> {
+    return ACLS_LOOP.run(this.frame(options))
+  }
+
+  /** What a round works with. */
+  frame({ mirror = 'm', include = '*', ownsShard = (): boolean => true } = {}): SyncFrame {
+    const frame = {
       mirror,
-      source: this.source.cluster,
       destination: this.destination.cluster,
       store: this.store,
-      admission: { checkRights: async () => {}, checkExisting: () => Promise.reject(new Error('no topic is added here')) },
       state: () => this.store.state,
       config: () => mirrorConfigOf(new Map([['mirror.acl.include', include]])),
       now: () => 1,
       ownsShard,
-    })
+    }
+    const admission = { checkRights: async () => {}, checkExisting: () => Promise.reject(new Error('no topic is added here')) }
+    return { ...frame, connect: async () => ({ ...frame, source: this.source.cluster, admission }) }
   }
 
   /** What `remove` does for the rules of topics, and writes down before. */

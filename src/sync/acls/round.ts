@@ -5,7 +5,7 @@ import { isActive, type MirrorState } from '../../mirror/fold.js'
 import type { Mirror } from '../../mirror/spec-store.js'
 import type { SyncProblem } from '../../mirror/state.js'
 import { isCaredFor } from '../topics/active-topics.js'
-import type { SyncContext, SyncReport } from '../types.js'
+import type { SyncFrame, SyncReport } from '../types.js'
 import { applySteps } from './apply.js'
 import { awaitSteps } from './look.js'
 import { type AclStep, followers, isLive, isShared, keysOf } from './step.js'
@@ -20,7 +20,7 @@ export class AclRound {
   private changes = 0
 
   constructor(
-    readonly context: SyncContext,
+    readonly context: SyncFrame,
     readonly state: MirrorState,
     readonly mirror: Mirror,
     /** What the destination has. */

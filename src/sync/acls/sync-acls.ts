@@ -4,7 +4,7 @@ import { describeBinding, formatBinding } from '../../mirror/acl-bindings.js'
 import { parseAclRules } from '../../mirror/acl-rules.js'
 import { latestState } from '../../mirror/spec-store.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
-import type { SyncContext, SyncReport } from '../types.js'
+import type { SyncFrame, SyncReport } from '../types.js'
 import { guardTopics, isSuperUser } from './guard.js'
 import { lookAtAcls } from './look.js'
 import { bindsEverybody, isGuard, planAcls } from './plan.js'
@@ -23,7 +23,7 @@ const NO_AUTHORIZER = 'the destination has no authorizer: no rules are copied, a
  * @throws ConnectionError
  * @throws MirrorError
  */
-export async function syncAcls(context: SyncContext): Promise<SyncReport> {
+export async function syncAcls(context: SyncFrame): Promise<SyncReport> {
   const known = context.state().mirror(context.mirror)
   if (known === undefined || (known.acls.size === 0 && known.topics.size === 0)) return NOTHING
   const { destination, store } = context
@@ -64,11 +64,10 @@ async function finishReleases(round: AclRound): Promise<void> {
 }
 
 async function copyRules(round: AclRound, superUser: boolean): Promise<void> {
-  const { source } = round.context
   const include = round.context.config().aclInclude
   const rules = parseAclRules(include)
   if (round.following.length === 0) return
-  const there = include.length === 0 ? ({ kind: 'seen', bindings: [] } as const) : await lookAtAcls(source)
+  const there = include.length === 0 ? ({ kind: 'seen', bindings: [] } as const) : await lookAtAcls((await round.context.connect()).source)
   if (there.kind === 'no-authorizer') round.notes.push('the source has no authorizer: there are no rules to copy')
   if (there.kind === 'forbidden') round.problems.push(missing('DESCRIBE', 'source'))
   if (there.kind !== 'seen') return

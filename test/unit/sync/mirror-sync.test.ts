@@ -4,7 +4,7 @@ import { mirrorConfigOf } from '../../../src/mirror/config.js'
 import { MirrorState } from '../../../src/mirror/fold.js'
 import type { SyncLoopName } from '../../../src/mirror/state.js'
 import { MirrorSync, type SyncTimer } from '../../../src/sync/mirror-sync.js'
-import type { SyncContext, SyncLoop, SyncOutcome, SyncReport } from '../../../src/sync/types.js'
+import type { FrameLoop, SyncContext, SyncOutcome, SyncReport } from '../../../src/sync/types.js'
 
 const QUIET: SyncReport = { changes: 0, problems: [], notes: [] }
 
@@ -55,7 +55,7 @@ function frame(
     now: () => time.now,
     ownsShard: owns,
   }
-  const loops = Object.entries(rounds).map(([name, run]): SyncLoop => {
+  const loops = Object.entries(rounds).map(([name, run]): FrameLoop => {
     const loop = name as SyncLoopName
     return {
       name: loop,
