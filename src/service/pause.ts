@@ -23,28 +23,33 @@ async function change({ store, destination }: ServiceContext, name: string, want
   checkName('mirror', name)
   const selectors = options.topics && [...new Set(options.topics)]
   for (const selector of selectors ?? []) isLiteral(selector) ? checkName('topic', selector) : parsePattern(selector)
-  const topics = await store.update((state) => {
+  const { topics, leftOut } = await store.update((state) => {
     const mirror = mustExist(state, name)
-    const { results, changed } = decide(mirror, selectors, wanted)
+    const { results, changed, leftOut } = decide(mirror, selectors, wanted)
     const records = [...changed].map(([topic, spec]) => put({ kind: 'topic', mirror: name, topic }, { ...spec, desired: wanted }))
-    return { records: options.dryRun ? [] : records, result: results }
+    return { records: options.dryRun ? [] : records, result: { topics: results, leftOut } }
   })
   const changes = topics.some((topic) => topic.ok && topic.how === 'changed')
   const runners = changes && !options.dryRun ? await liveRunners(destination).catch(() => undefined) : undefined
   const effect = wanted === 'PAUSED' ? 'nothing is copied anyway' : 'nothing is copied until one is started with run'
-  return { mirror: name, topics, warnings: runners === 0 ? [`no runner is alive: ${effect}`] : [] }
+  const warnings = leftOut.length > 0 ? [notYet(name, leftOut, wanted)] : []
+  if (runners === 0) warnings.push(`no runner is alive: ${effect}`)
+  return { mirror: name, topics, warnings }
 }
 
-/** What becomes of each topic. Pure. */
+/** What becomes of each topic; `leftOut` are those that are not touched, since they are being added and nobody named them. Pure. */
 export function decide(
   mirror: Pick<Mirror, 'name' | 'topics'>,
   selectors: readonly string[] | undefined,
   wanted: Wanted,
-): { readonly results: TopicResult<PausedTopic>[]; readonly changed: ReadonlyMap<string, TopicSpec> } {
+): { readonly results: TopicResult<PausedTopic>[]; readonly changed: ReadonlyMap<string, TopicSpec>; readonly leftOut: readonly string[] } {
   const active = [...mirror.topics].filter(([, spec]) => isActive(spec)).map(([topic]) => topic)
   const selection = selectTopics(selectors ?? active, [], active)
+  const named = new Set(selectors)
+  const leftOut = selection.topics.filter((topic) => mirror.topics.get(topic)!.desired === 'ADDING' && !named.has(topic))
+  const chosen = selection.topics.filter((topic) => !leftOut.includes(topic))
   const changed = new Map<string, TopicSpec>()
-  const results = selection.topics.map((topic): TopicResult<PausedTopic> => {
+  const results = chosen.map((topic): TopicResult<PausedTopic> => {
     const spec = mirror.topics.get(topic)!
     const base = { topic, mirror: mirror.name }
     if (spec.desired === 'STOPPING') return { ...base, ok: false, error: leaving(mirror.name, topic, spec) }
@@ -56,7 +61,7 @@ export function decide(
     const error = failure('TOPIC_NOT_MIRRORED', `mirror ${mirror.name} has no topic ${topic}`, 'See what it has with describe.')
     return { topic, mirror: mirror.name, ok: false, error }
   })
-  return { results: [...missing, ...results].sort(byName), changed }
+  return { results: [...missing, ...results].sort(byName), changed, leftOut }
 }
 
 export const coming = (mirror: string, topic: string) =>
@@ -65,6 +70,14 @@ export const coming = (mirror: string, topic: string) =>
     `topic ${topic} is being added to mirror ${mirror}`,
     'Try again once it is; if that was interrupted, add goes on with it.',
   )
+
+function notYet(mirror: string, topics: readonly string[], wanted: Wanted): string {
+  const [done, next] =
+    wanted === 'PAUSED'
+      ? ['paused', 'run pause again once they are added, or they are copied']
+      : ['resumed', 'they are copied once they are added']
+  return `not ${done}, as they are being added to mirror ${mirror}: ${topics.join(', ')}; ${next}`
+}
 
 function leaving(mirror: string, topic: string, { reseed }: TopicSpec): MirrorError {
   return reseed === undefined

@@ -172,6 +172,11 @@ describe('discovery', () => {
       expect(await specOf('half.on')).toMatchObject({ held: { ...own, 'flush.ms': null } })
       const { warnings } = await mirroring.admin.describeMirrors(['m'])
       expect(warnings).toContainEqual(expect.stringContaining('topic half.on is being added to mirror m since'))
+      const paused = await mirroring.admin.pauseMirror('m', { topics: ['half.*'] })
+      const told = 'not paused, as they are being added to mirror m: half.on; run pause again once they are added, or they are copied'
+      expect(paused).toMatchObject({ topics: [], warnings: [told] })
+      const resumed = await mirroring.admin.resumeMirror('m', { topics: ['half.*'] })
+      expect(resumed).toMatchObject({ topics: [], warnings: [expect.stringContaining('they are copied once they are added')] })
       expect(await rounds.round(discovery)).toEqual({ changes: 1, problems: [], notes: [] })
       const spec = await specOf('half.on')
       expect(spec).toMatchObject({

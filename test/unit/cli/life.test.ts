@@ -53,7 +53,7 @@ describe.each([
       exitCode: 1,
     })
     const none = async (mirror: string) => ({ mirror, topics: [], warnings: [] })
-    expect((await runVerb(Verb, ['--mirror', 'm'], { admin: { [method]: none } })).stdout).toBe('Mirror m has no topics\n')
+    expect((await runVerb(Verb, ['--mirror', 'm'], { admin: { [method]: none } })).stdout).toBe(`Mirror m has no topics to ${verb}\n`)
   })
 })
 

@@ -26,15 +26,24 @@ const mirror = {
 }
 
 test('a whole mirror is every topic that belongs to it; what leaves it cannot be paused', () => {
-  const { results, changed } = decide(mirror, undefined, 'PAUSED')
+  const { results, changed, leftOut } = decide(mirror, undefined, 'PAUSED')
   expect(results).toMatchObject([
     { topic: 'again', ok: false, error: { code: 'CONFLICT', message: 'topic again of mirror m is being copied again' } },
-    { topic: 'coming', ok: false, error: { code: 'CONFLICT', message: 'topic coming is being added to mirror m' } },
     { topic: 'copied', ok: true, how: 'changed', partitions: 3 },
     { topic: 'halted', ok: true, how: 'unchanged' },
     { topic: 'leaving', ok: false, error: { code: 'CONFLICT', message: 'topic leaving is being removed from mirror m' } },
   ])
   expect([...changed.keys()]).toEqual(['copied'])
+  expect(leftOut).toEqual(['coming'])
+})
+
+test('what is just being added is left out, unless it is named', () => {
+  expect(decide(mirror, ['com.*', 'cop.*'], 'PAUSED')).toMatchObject({ results: [{ topic: 'copied', ok: true }], leftOut: ['coming'] })
+  expect(decide(mirror, ['com.*'], 'MIRRORING')).toMatchObject({ results: [], leftOut: ['coming'] })
+  expect(decide(mirror, ['com.*', 'coming'], 'PAUSED')).toMatchObject({
+    results: [{ topic: 'coming', ok: false, error: { code: 'CONFLICT', message: 'topic coming is being added to mirror m' } }],
+    leftOut: [],
+  })
 })
 
 test('only what is paused is resumed, by name or pattern, and what is not there is named', () => {
