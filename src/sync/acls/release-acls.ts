@@ -125,7 +125,12 @@ const rightFor =
   ({ mirror: name, topics }: ReleaseView) =>
   (state: MirrorState, { mirror, effect, before }: AclStep): boolean => {
     const again = topics.find((topic) => isCaredFor(state.mirror(name)?.topics.get(topic)))
-    if (again !== undefined) throw failure('CONFLICT', `topic ${again} was added to mirror ${name} again while it was being removed`)
+    if (again !== undefined)
+      throw failure(
+        'CONFLICT',
+        `topic ${again} was added to mirror ${name} again while it was being removed`,
+        'See with describe what it is at, and run remove again for those that are to go.',
+      )
     const whole = before?.standsFor === undefined ? undefined : state.mirror(mirror)?.acls.get(before.standsFor)
     return effect !== 'delete' || whole === undefined || (whole.what === 'created' && !whole.pending)
   }
