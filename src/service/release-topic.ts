@@ -3,12 +3,11 @@ import type { KeyedRecord } from '../client/keyed-log.js'
 import { mirrorConfigOf } from '../mirror/config.js'
 import { failure } from '../mirror/errors.js'
 import type { MirrorState, StateRecord } from '../mirror/fold.js'
-import { releaseSettings } from '../mirror/held.js'
 import { erase, type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { DesiredState, RemovalResult } from '../mirror/state.js'
 import { releaseAclsOf } from '../sync/acls/index.js'
 import { pinnedTopics, syncGroups, unchangedTopics } from '../sync/groups/index.js'
-import { refusalWarnings } from '../sync/topics/topic-settings.js'
+import { refusalWarnings, settingsAtRelease } from '../sync/topics/topic-settings.js'
 import type { Leaving } from './confirmation.js'
 import { type ServiceContext, within } from './context.js'
 import { overtaken } from './log-ends.js'
@@ -116,7 +115,14 @@ export const stillReadOnly = (topic: string) =>
   )
 
 async function releaseHeld({ context, warnings }: RemovalWork, leaving: readonly Leaving[], failures: Map<string, Error>): Promise<void> {
-  const wanted = new Map(leaving.map(({ topic, spec }) => [topic, releaseSettings(spec.held)]))
+  const wanted = new Map<string, ReadonlyMap<string, string | null>>()
+  for (const { topic, spec } of leaving) {
+    try {
+      wanted.set(topic, await settingsAtRelease(context.destination, topic, spec))
+    } catch (error) {
+      failures.set(topic, error as Error)
+    }
+  }
   for (const [topic, result] of await applySettingsOfMany(context.destination, wanted)) {
     if (!result.ok) failures.set(topic, result.error)
     else {

@@ -190,7 +190,8 @@ describe('discovery', () => {
     })
 
     it('is undone by a removal, however far it came: they are what they were', async () => {
-      for (const topic of ['undo.untouched', 'undo.touched', 'undo.created']) await createSource(topic)
+      const topics = ['undo.untouched', 'undo.touched', 'undo.created', 'undo.others']
+      for (const topic of topics) await createSource(topic)
       for (const topic of ['undo.untouched', 'undo.touched']) await createOwn(topic)
       await interrupted('undo.untouched', 'after decision 1')
       await interrupted('undo.touched', 'before decision 2')
@@ -201,7 +202,9 @@ describe('discovery', () => {
       await createOwn('undo.created')
       await interrupted('undo.created', 'before decision 2')
       await isHeld('undo.created')
-      for (const topic of ['undo.untouched', 'undo.touched', 'undo.created']) {
+      await interrupted('undo.others', 'after decision 1')
+      await createOwn('undo.others')
+      for (const topic of topics) {
         await removed(topic)
         await settled(topic, own)
       }

@@ -1,8 +1,10 @@
 import { type ConfigEntry, describeConfigs, incrementalAlterConfigs, unwrap } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
 import { failure } from '../../mirror/errors.js'
-import type { TopicConfigs } from '../../mirror/held.js'
+import { areForced, releaseSettings, type TopicConfigs } from '../../mirror/held.js'
+import type { TopicSpec } from '../../mirror/state.js'
 import { Errors, KafkaError } from '../../protocol/errors.js'
+import { NO_UUID } from '../../protocol/schema.js'
 
 /** A topic's settings: its own overrides, and what is in force. Throws KafkaError, ConnectionError. */
 export async function readTopicConfigs(cluster: Cluster, topic: string): Promise<TopicConfigs> {
@@ -48,6 +50,24 @@ export async function applyTopicSettings(
   const refused: AppliedSettings['refused'][number][] = []
   for (const setting of settings) refused.push(...(await applyTopicSettings(cluster, topic, new Map([setting]))).refused)
   return { refused, exists: true }
+}
+
+/**
+ * What a topic gets as it leaves; nothing if an addition that was not finished was to create it, and it does not hold what that creates it
+ * with: somebody else has created it, or it was never touched. Throws KafkaError, ConnectionError.
+ */
+export async function settingsAtRelease(
+  destination: Cluster,
+  topic: string,
+  { held, taken, destinationTopicId }: TopicSpec,
+): Promise<ReadonlyMap<string, string | null>> {
+  const settings = releaseSettings(held)
+  if (taken !== undefined || destinationTopicId !== NO_UUID || settings.size === 0) return settings
+  const [entries] = await describeConfigs(destination, [{ type: 'topic', name: topic }])
+  // Not there: whoever changes it will see.
+  if (!entries!.ok && entries!.error instanceof KafkaError && entries!.error.code === Errors.UNKNOWN_TOPIC_OR_PARTITION) return settings
+  const { overrides } = topicConfigsOf(unwrap(entries!))
+  return areForced(Object.fromEntries([...settings.keys()].map((key) => [key, overrides.get(key) ?? null]))) ? settings : new Map()
 }
 
 /** The change that does so. */
