@@ -1,6 +1,6 @@
 import { failure } from '../../mirror/errors.js'
 import { isActive, isAdded, type MirrorState } from '../../mirror/fold.js'
-import { holdSettings } from '../../mirror/held.js'
+import { holdSettings, realValues } from '../../mirror/held.js'
 import { type Decision, mustExist, put } from '../../mirror/spec-store.js'
 import type { TopicSpec } from '../../mirror/state.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
@@ -42,7 +42,9 @@ export async function reseedHere(
     readTopicConfigs(destination, topic),
     destinationDefaults(destination, STATE_TOPIC),
   ])
-  const { held } = holdSettings(theirs, defaults, excludedSettings, ours.overrides)
+  const settings = holdSettings(theirs, defaults, excludedSettings, ours.overrides)
+  // Until the topic is made anew it is this cluster's own: who gives up before gets it back as it was.
+  const held = realValues(Object.keys(settings.held), {}, settings.own)
   const producers = await allocateProducers(destination, here!.partitions.length)
   // From where on it differs was found out by comparing more strictly than can be once a mirror has copied into it.
   const found = partitions.flatMap(({ destinationOffset, differsFrom }) =>

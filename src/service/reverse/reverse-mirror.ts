@@ -58,9 +58,18 @@ export async function reverseMirror(
     const bootstrap = properties.get('bootstrap.servers')!
     const work: Work = { context, first, addition, configs: before?.configs ?? configs, bootstrap, options, warnings }
     const topics = await reverseAll(work)
-    if (options.topics === undefined) warnings.push(...leftBehindWarning(first, await context.store.read(), addition))
+    if (options.topics === undefined) warnings.push(...(await leftBehind(context, first, addition)))
     return { mirror: name, sourceClusterId, created: before === undefined, topics: topics.sort(byName), warnings }
   })
+}
+
+/** Never throws: what was done by now has to be told. */
+async function leftBehind({ store }: ServiceContext, first: Mirror, addition: Addition): Promise<string[]> {
+  try {
+    return leftBehindWarning(first, await store.read(), addition)
+  } catch (error) {
+    return [`topics that the other cluster has beside these could not be looked for: ${(error as Error).message}`]
+  }
 }
 
 /** Patterns would take topics in that nobody has examined, also such as live on here: only what was reversed is copied back, others are named. */
