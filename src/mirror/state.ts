@@ -30,7 +30,10 @@ export type DesiredState = (typeof DESIRED)[number]
  * after an interruption knows where to go on; `desired` is STOPPING meanwhile, and runners let go as for a removal.
  */
 export interface Reseed {
-  /** Tells this one from others; also part of the tail's name. Milliseconds since the epoch. */
+  /**
+   * Tells this one from others; also part of the tail's name. Milliseconds since the epoch. That of `stopping`, or later where the
+   * reseed began anew with what somebody else has put in the place of the copy that owners let go of.
+   */
   readonly at: number
   /** Topic on the destination that keeps what differs; undefined where that is to be thrown away. */
   readonly tailTopic: string | undefined

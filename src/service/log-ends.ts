@@ -2,7 +2,7 @@ import { failed, listOffsets, type Result, success } from '../client/admin.js'
 import { failure } from '../mirror/errors.js'
 import type { MirrorState, StateRecord } from '../mirror/fold.js'
 import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
-import type { RemovalResult, Stopping } from '../mirror/state.js'
+import type { RemovalResult, Stopping, TopicSpec } from '../mirror/state.js'
 import { confirmedEnd, isSameRequest, type Leaving, partitionsOf, statusOf } from './confirmation.js'
 import type { ServiceContext } from './context.js'
 import { isGone } from './fence.js'
@@ -43,12 +43,12 @@ export async function recordLogEnds(
         result.set(topic, finishedMeanwhile(mirror, one))
         continue
       }
-      if (now.reseed?.kept) {
+      if (isReplaced(now)) {
         result.set(topic, replaced.get(topic) ?? failed(overtaken(name, topic)))
         continue
       }
       const logEnds = now.stopping?.logEnds ?? found.get(topic)!
-      const stopping = { at: now.stopping?.at ?? context.now(), logEnds }
+      const stopping = { at: now.stopping?.at ?? now.reseed?.at ?? context.now(), logEnds }
       if (now.stopping?.logEnds === undefined) records.push(put({ kind: 'topic', mirror: name, topic }, { ...now, stopping }))
       result.set(topic, success({ logEnds }))
     }
@@ -96,6 +96,13 @@ async function findLogEnds(
   return new Map(asked.map((one) => [one.topic, partitionsOf(one.spec).map((partition) => endOf(one, partition))]))
 }
 
+/**
+ * Whether owners let go of another copy than what may be there now: a reseed has come so far that it may have deleted it, or found
+ * something else in its place and began anew, which gave it a time of its own.
+ */
+const isReplaced = ({ reseed, stopping }: TopicSpec): boolean =>
+  reseed !== undefined && (reseed.kept || (stopping !== undefined && stopping.at !== reseed.at))
+
 /** What is there of topics whose reseed may have deleted and created them already; nothing where one is missing. */
 async function endsOfReplaced(
   { destination }: ServiceContext,
@@ -103,7 +110,10 @@ async function endsOfReplaced(
   name: string,
   leaving: readonly Leaving[],
 ): Promise<Map<string, Result<OnRecord>>> {
-  const topics = leaving.filter(({ topic }) => state.mirror(name)?.topics.get(topic)?.reseed?.kept)
+  const topics = leaving.filter(({ topic }) => {
+    const now = state.mirror(name)?.topics.get(topic)
+    return now !== undefined && isReplaced(now)
+  })
   const asked = topics.flatMap(({ topic, spec }) => partitionsOf(spec).map((partition) => ({ topic, partition, at: 'latest' as const })))
   const answers = await listOffsets(destination, asked)
   return new Map(

@@ -89,10 +89,11 @@ async function mustBeEmpty(work: ReseedWork, spec: Reseeding, here: TopicMetadat
   if (bounds.some(({ highWatermark }) => highWatermark > 0n)) throw await somethingElse(work, spec)
 }
 
-/** Begins anew with the topic that is there now, when the command is run again. */
+/** Begins anew with the topic that is there now, when the command is run again. The later time tells that owners let go of another one. */
 export async function somethingElse(work: ReseedWork, spec: Reseeding): Promise<MirrorError> {
   const { context, topic, mirror } = work
-  await advance(work, spec, newReseed(topic, context.now(), spec.reseed.tailTopic === undefined))
+  const at = Math.max(context.now(), spec.reseed.at + 1)
+  await advance(work, spec, newReseed(topic, at, spec.reseed.tailTopic === undefined))
   return failure(
     'TOPIC_HAS_OTHER_DATA',
     `topic ${topic} was deleted, created again or given partitions on the destination by something else while mirror ${mirror} was about to replace it`,

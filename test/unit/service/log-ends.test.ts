@@ -124,6 +124,27 @@ describe('what is put on record of where owners let go', () => {
     expect(await recorded()).toMatchObject({ code: failure })
   })
 
+  it('is not believed where the reseed found something else in place of that copy, and began anew: no fence goes into it', async () => {
+    const reseed = { at: 9, tailTopic: 't.diverged-x', kept: false }
+    const restarted = { ...leaving, stopping: { at: 7, logEnds: [100n, null] }, reseed }
+    await topic(restarted)
+    await statuses(stopped, stopped)
+    const ends = [0, 1].map((partition) => ({ partition, logEndOffset: 50n }))
+    expect(await recorded()).toEqual({ outcome: { how: 'confirmed', partitions: ends } })
+    expect(store.state.mirror('m')!.topics.get('t')).toEqual(restarted)
+  })
+
+  it('is what owners said while a reseed waits for them, whichever version began it', async () => {
+    await topic({ ...leaving, reseed: { at: 7, tailTopic: undefined, kept: false } })
+    await statuses(stopped, stopped)
+    for (const _ of ['first', 'again']) expect(await recorded()).toEqual({ logEnds: [20n, 20n] })
+    const { stopping: _, ...older } = { ...leaving, reseed: { at: 8, tailTopic: undefined, kept: false } }
+    await topic(older)
+    await recorded(older)
+    const again = store.state.mirror('m')!.topics.get('t') as ActiveTopic
+    expect(await recorded(again)).toEqual({ logEnds: [null, null] })
+  })
+
   it('is that everything has to be fenced, as far as it is not, where an older version began', async () => {
     const { stopping: _, ...older } = leaving
     await topic(older)

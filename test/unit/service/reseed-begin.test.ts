@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { put } from '../../../src/mirror/spec-store.js'
 import type { DesiredState } from '../../../src/mirror/state.js'
+import { somethingElse } from '../../../src/service/recovery/replace-topic.js'
 import { begin, type ReseedWork } from '../../../src/service/recovery/reseed-state.js'
 import { ModelStore } from '../../support/model-authorizer.js'
 
 const ID = '00000000-0000-0000-0000-000000000001'
 
-async function begun(desired: DesiredState) {
+async function working(desired: DesiredState) {
   const store = new ModelStore()
   const spec = {
     desired,
@@ -23,12 +24,17 @@ async function begun(desired: DesiredState) {
   ]
   await store.update(() => ({ records, result: undefined }))
   const work = { context: { store, now: () => 99 }, mirror: 'm', topic: 't', addedAt: 5, options: { discard: false } }
-  const outcome = await begin(work as unknown as ReseedWork).catch((error: Error) => error)
+  return { store, work: work as unknown as ReseedWork }
+}
+
+async function begun(desired: DesiredState) {
+  const { store, work } = await working(desired)
+  const outcome = await begin(work).catch((error: Error) => error)
   return { outcome, now: store.state.mirror('m')!.topics.get('t')!.desired }
 }
 
 test.each<DesiredState>(['MIRRORING', 'PAUSED'])('a topic that is %s can be copied again', async (desired) => {
-  expect(await begun(desired)).toMatchObject({ outcome: { reseed: { at: 99 } }, now: 'STOPPING' })
+  expect(await begun(desired)).toMatchObject({ outcome: { stopping: { at: 99 }, reseed: { at: 99 } }, now: 'STOPPING' })
 })
 
 test.each<[DesiredState, string]>([
@@ -37,4 +43,10 @@ test.each<[DesiredState, string]>([
   ['STOPPED', 'TOPIC_NOT_MIRRORED'],
 ])('one that is %s is not: what is on the destination is not the mirror’s copy', async (desired, code) => {
   expect(await begun(desired)).toMatchObject({ outcome: { code }, now: desired })
+})
+
+test('one that begins anew has a time of its own, also within a millisecond: owners let go of another topic than what is there', async () => {
+  const { store, work } = await working('MIRRORING')
+  expect(await somethingElse(work, await begin(work))).toMatchObject({ code: 'TOPIC_HAS_OTHER_DATA' })
+  expect(store.state.mirror('m')!.topics.get('t')).toMatchObject({ stopping: { at: 99 }, reseed: { at: 100, kept: false } })
 })

@@ -33,8 +33,9 @@ function begun(change?: Partial<TopicSpec>, mirror = 'm') {
 
 describe('copying a topic back from the start', () => {
   it('is on record before anything is done, as an addition of its own', () => {
-    const reseed = { kept: false, tailTopic: expect.stringContaining('t.diverged-') }
-    expect(begun()).toMatchObject({ addedAt: 50, written: [{ ...WANTED, desired: 'STOPPING', addedAt: 50, reseed }] })
+    const reseed = { at: 50, kept: false, tailTopic: expect.stringContaining('t.diverged-') }
+    const stopping = { at: 50 }
+    expect(begun()).toMatchObject({ addedAt: 50, written: [{ ...WANTED, desired: 'STOPPING', stopping, addedAt: 50, reseed }] })
     const again = begun({ desired: 'STOPPED' })
     expect(again).toMatchObject({ addedAt: 101, written: [{ addedAt: 101, held: WANTED.held, reseed }] })
     expect(again.written[0]!.found).toEqual(WANTED.found)
