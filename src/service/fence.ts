@@ -150,7 +150,8 @@ export async function endTransactions(destination: Cluster, transactionalId: str
   }
 }
 
-const isPassing = (error: unknown): boolean =>
+/** Whether it may be otherwise another time: a leader is missing or out of reach, not a right. */
+export const isPassing = (error: unknown): boolean =>
   error instanceof ConnectionError ||
   (error instanceof KafkaError && (error.retriable || error.code === Errors.TRANSACTION_COORDINATOR_FENCED))
 

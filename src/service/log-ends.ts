@@ -5,7 +5,7 @@ import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult, Stopping, TopicSpec } from '../mirror/state.js'
 import { confirmedEnd, isSameRequest, type Leaving, partitionsOf, statusOf } from './confirmation.js'
 import type { ServiceContext } from './context.js'
-import { isGone } from './fence.js'
+import { isGone, isPassing } from './fence.js'
 import { keyOf } from './source-contact.js'
 
 export type LogEnds = NonNullable<Stopping['logEnds']>
@@ -29,9 +29,10 @@ export async function recordLogEnds(
   state: MirrorState,
   name: string,
   leaving: readonly Leaving[],
+  warnings: string[],
 ): Promise<Map<string, Result<OnRecord>>> {
   const found = await findLogEnds(context, state, name, leaving)
-  const replaced = await endsOfReplaced(context, state, name, leaving)
+  const replaced = await endsOfReplaced(context, state, name, leaving, warnings)
   return context.store.update((latest) => {
     const mirror = mustExist(latest, name)
     const records: StateRecord[] = []
@@ -103,12 +104,16 @@ async function findLogEnds(
 const isReplaced = ({ reseed, stopping }: TopicSpec): boolean =>
   reseed !== undefined && (reseed.kept || (stopping !== undefined && stopping.at !== reseed.at))
 
-/** What is there of topics whose reseed may have deleted and created them already; nothing where one is missing. */
+/**
+ * What is there of topics whose reseed may have deleted and created them already; nothing where one is missing. A partition that cannot be
+ * asked, maybe for good as its broker is lost, is left out with a warning: nobody copies into it, so it is only not told what is lost.
+ */
 async function endsOfReplaced(
   { destination }: ServiceContext,
   state: MirrorState,
   name: string,
   leaving: readonly Leaving[],
+  warnings: string[],
 ): Promise<Map<string, Result<OnRecord>>> {
   const topics = leaving.filter(({ topic }) => {
     const now = state.mirror(name)?.topics.get(topic)
@@ -119,8 +124,13 @@ async function endsOfReplaced(
   return new Map(
     topics.map(({ topic }) => {
       const all = asked.flatMap((one, i) => (one.topic === topic ? [{ partition: one.partition, answer: answers[i]! }] : []))
-      const failure = all.map(({ answer }) => answer).find((answer) => !answer.ok && !isGone(answer))
-      if (failure !== undefined && !failure.ok) return [topic, failure]
+      for (const { partition, answer } of all) {
+        if (answer.ok || isGone(answer)) continue
+        if (!isPassing(answer.error)) return [topic, answer]
+        warnings.push(
+          `where partition ${partition} of topic ${topic} ends, and so what it lacks, could not be seen: ${answer.error.message}`,
+        )
+      }
       const partitions = all.flatMap(({ partition, answer }) => (answer.ok ? [{ partition, logEndOffset: answer.value.offset }] : []))
       return [topic, success({ outcome: { how: 'confirmed', partitions } })]
     }),

@@ -51,7 +51,7 @@ export async function shutOutAll(
   leaving: readonly Leaving[],
   warnings: string[],
 ): Promise<Map<string, Result<ShutOut>>> {
-  const onRecord = await recordLogEnds(context, state, name, leaving)
+  const onRecord = await recordLogEnds(context, state, name, leaving, warnings)
   const all = leaving.flatMap(({ topic, spec }) => {
     const known = onRecord.get(topic)!
     if (!known.ok || !('logEnds' in known.value)) return []

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Cluster } from '../../../src/client/cluster.js'
+import { ConnectionError } from '../../../src/client/errors.js'
 import type { ActiveTopic } from '../../../src/mirror/fold.js'
 import { put } from '../../../src/mirror/spec-store.js'
 import type { PartitionStatus, TopicSpec } from '../../../src/mirror/state.js'
-import { Errors } from '../../../src/protocol/errors.js'
+import { Errors, kafkaError } from '../../../src/protocol/errors.js'
 import type { ServiceContext } from '../../../src/service/context.js'
 import { recordLogEnds } from '../../../src/service/log-ends.js'
 import { ModelStore } from '../../support/model-authorizer.js'
@@ -39,9 +40,11 @@ interface OffsetsRequest {
 
 /** Every log ends at 50. */
 const destination = {
-  leaderOf: () => ({ brokerId: 1, leaderEpoch: 0, topicId: ID }),
+  leaderOf: (_topic: string, partition: number) => (leaderless.has(partition) ? undefined : { brokerId: 1, leaderEpoch: 0, topicId: ID }),
+  missingLeader: () => kafkaError(Errors.LEADER_NOT_AVAILABLE),
   refresh: async () => {},
   broker: async (_broker: number, _api: object, { topics }: OffsetsRequest) => {
+    if (outOfReach) throw new ConnectionError({ kind: 'refused', address: { host: 'lost', port: 9092 }, reason: 'refused' })
     asked += topics.length
     return {
       topics: topics.map(({ name, partitions }) => ({
@@ -57,9 +60,16 @@ let store: ModelStore
 let asked: number
 /** What brokers answer when they are asked for log ends. */
 let failure: number
+/** Partitions whose only broker is lost. */
+let leaderless: Set<number>
+/** Whether no broker that leads can be connected to. */
+let outOfReach: boolean
 beforeEach(async () => {
   asked = 0
+  warnings = []
   failure = 0
+  leaderless = new Set()
+  outOfReach = false
   store = new ModelStore()
   await write(put({ kind: 'mirror', mirror: 'm' }, { sourceClusterId: 'A', createdAt: 1 }))
 })
@@ -69,10 +79,12 @@ const topic = (spec: TopicSpec) => write(put({ kind: 'topic', mirror: 'm', topic
 const statuses = (...of: (PartitionStatus | undefined)[]) =>
   write(...of.flatMap((status, partition) => (status ? [put({ kind: 'status', mirror: 'm', topic: 't', partition }, status)] : [])))
 
+let warnings: string[]
+
 /** As a removal of the topic goes by it. */
 async function recorded(spec: ActiveTopic = leaving) {
   const context = { destination, store, now: () => 99 } as unknown as ServiceContext
-  const result = (await recordLogEnds(context, store.state, 'm', [{ topic: 't', spec }])).get('t')!
+  const result = (await recordLogEnds(context, store.state, 'm', [{ topic: 't', spec }], warnings)).get('t')!
   return result.ok ? result.value : result.error
 }
 
@@ -132,6 +144,20 @@ describe('what is put on record of where owners let go', () => {
     const ends = [0, 1].map((partition) => ({ partition, logEndOffset: 50n }))
     expect(await recorded()).toEqual({ outcome: { how: 'confirmed', partitions: ends } })
     expect(store.state.mirror('m')!.topics.get('t')).toEqual(restarted)
+  })
+
+  it('lacks a partition that cannot be asked, maybe for good, once nobody copies into it: the others are removed', async () => {
+    await topic({ ...leaving, stopping: { at: 7, logEnds: [100n, null] }, reseed: { at: 7, tailTopic: undefined, kept: true } })
+    const outcome = (...partitions: number[]) => ({
+      outcome: { how: 'confirmed', partitions: partitions.map((partition) => ({ partition, logEndOffset: 50n })) },
+    })
+    leaderless.add(1)
+    expect(await recorded()).toEqual(outcome(0))
+    expect(warnings).toEqual([expect.stringContaining('partition 1 of topic t')])
+    leaderless.clear()
+    outOfReach = true
+    expect(await recorded()).toEqual(outcome())
+    expect(warnings).toEqual([1, 0, 1].map((partition) => expect.stringContaining(`partition ${partition} of topic t`)))
   })
 
   it('is what owners said while a reseed waits for them, whichever version began it', async () => {
