@@ -125,7 +125,7 @@ export interface RemoveTopicsFromMirrorResult {
 
 export interface DeleteMirrorResult {
   readonly mirror: string
-  /** False when a topic could not be removed, or given all its rights (its error is in `topics`), or with `dryRun`: the mirror is still there. */
+  /** False when a topic could not be removed, or brokers failed to give its rights for a reason that passes (its error is in `topics`), or with `dryRun`: the mirror is still there. */
   readonly deleted: boolean
   readonly topics: readonly TopicResult<RemovedTopic>[]
   readonly warnings: readonly string[]

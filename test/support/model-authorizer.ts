@@ -30,8 +30,10 @@ export class ModelAuthorizer {
   principal = 'User:runner'
   /** Awaited before each request is carried out, and after that, before it is answered. */
   moment: (api: string) => Promise<void> = async () => {}
-  /** Answers of requests to change something: refused, for want of a right. */
+  /** Requests that are refused. */
   refuses: (api: string) => boolean = () => false
+  /** Why: Kafka's code; CLUSTER_AUTHORIZATION_FAILED unless told. */
+  refusal = 31
   /** What a second broker of the cluster does with a request: it is out of reach. */
   outOfReach: (() => Promise<never>) | undefined
   private requests = 0
@@ -103,9 +105,9 @@ export class ModelAuthorizer {
   private carryOut(api: string, request: Record<string, Fields[]>): unknown {
     const done = { errorCode: 0, errorMessage: null }
     if (this.refuses(api)) {
-      const refused = { errorCode: 31, errorMessage: 'refused', matchingAcls: [] }
+      const refused = { errorCode: this.refusal, errorMessage: 'refused', matchingAcls: [] }
       const refusals = [...(request.creations ?? request.filters ?? [])].map(() => refused)
-      return { results: refusals, filterResults: refusals }
+      return { errorCode: this.refusal, errorMessage: 'refused', resources: [], results: refusals, filterResults: refusals }
     }
     switch (api) {
       case 'DescribeAcls': {

@@ -4,6 +4,7 @@ import { coversTopic, describeBinding, formatBinding, guardOf } from '../../mirr
 import { failure } from '../../mirror/errors.js'
 import type { MirrorState } from '../../mirror/fold.js'
 import { latestState, type SpecStore } from '../../mirror/spec-store.js'
+import { Errors, KafkaError } from '../../protocol/errors.js'
 import { isCaredFor } from '../topics/active-topics.js'
 import { applySteps } from './apply.js'
 import { awaitSteps, type InForce, lookAtAcls } from './look.js'
@@ -43,7 +44,7 @@ export async function releaseAclsOf(options: ReleaseAclsOptions & { readonly top
     const state = await settledState(options)
     if (!concernsAcls(state, mirror, topics)) return DONE
     const here = await lookAtAcls(destination, filterFor(topics))
-    if (here.kind === 'no-authorizer') return { ...DONE, warnings: [NO_AUTHORIZER] }
+    if (here.kind === 'no-authorizer') return { ...DONE, warnings: withoutAuthorizer({ state, mirror, topics, present: new Set() }) }
     const present = keysOf(here.kind === 'seen' ? here.bindings : [])
     const { isStale, ...released } = await releaseTopics({ destination, store, now }, { state, mirror, topics, present })
     if (!isStale) return released
@@ -52,6 +53,12 @@ export async function releaseAclsOf(options: ReleaseAclsOptions & { readonly top
 }
 
 const NO_AUTHORIZER = 'the destination has no authorizer now; should it get one again, rules that the mirror made are in force there again'
+
+/** Rules that nobody can be given are named: who deletes the mirror next is the last to know of them. */
+function withoutAuthorizer(view: ReleaseView): string[] {
+  const lacking = planRelease(view).flatMap(({ effect, binding }) => (effect === 'create' ? [describeBinding(binding)] : []))
+  return [lacking.length === 0 ? NO_AUTHORIZER : `${NO_AUTHORIZER}, but not those that it withheld: ${lacking.join(', ')}`]
+}
 
 const subjectOf = (topics: readonly string[]): string =>
   `topic ${topics.slice(0, 3).join(', ')}${topics.length > 3 ? `, and ${topics.length - 3} more` : ''}`
@@ -89,7 +96,7 @@ export interface ReleasedAcls {
   readonly warnings: readonly string[]
   /** Topics whose guard could not be lifted. */
   readonly readOnly: readonly string[]
-  /** Topics that lack a rule which could not be created: only the mirror's records still know of it. */
+  /** Topics that lack a rule which brokers failed to create, and may create when asked again. Not those that we lack the right to give. */
   readonly withheld: readonly string[]
 }
 
@@ -109,9 +116,13 @@ export async function releaseTopics(
   const inForce = bearing.length === 0 ? 'everywhere' : await awaitSteps(context.destination, bearing, filterFor(view.topics))
   if (inForce !== 'everywhere') warnings.push(`${subjectOf(view.topics)}: ${NOT_IN_FORCE[inForce]}`)
   const readOnly = lacking.flatMap(({ step }) => (isTopicGuard(step) ? [step.binding.resourceName] : []))
-  const lacks = (topic: string) => lacking.some(({ step: { effect, binding } }) => effect === 'create' && coversTopic(binding, topic))
+  const passing = lacking.filter(({ step, error }) => step.effect === 'create' && mayPass(error))
+  const lacks = (topic: string) => passing.some(({ step: { binding } }) => coversTopic(binding, topic))
   return { warnings, readOnly, withheld: view.topics.filter(lacks), isStale: stale.length > 0 }
 }
+
+/** Whether asking again can help. A right that is missing, an authorizer that is none, or a rule that brokers do not take stay as they are. */
+const mayPass = (error: Error): boolean => !(error instanceof KafkaError) || error.retriable || error.code === Errors.UNKNOWN_SERVER_ERROR
 
 const NOT_IN_FORCE: Readonly<Record<Exclude<InForce, 'everywhere'>, string>> = {
   'not yet': 'not every broker goes by the changed rules yet',
@@ -148,7 +159,8 @@ export const foreignGuards = ({ state, mirror, topics, present }: ReleaseView): 
 function refusal(step: AclStep, error: Error): string {
   const { binding, effect } = step
   const rule = describeBinding(binding)
-  if (effect === 'create') return `the withheld rule ${rule} could not be created: ${error.message}`
+  const advice = mayPass(error) ? '' : ', and needs somebody who does it with kafka-acls'
+  if (effect === 'create') return `the withheld rule ${rule} could not be created${advice}: ${error.message}`
   if (!isTopicGuard(step)) return `the rule ${rule} could not be removed: ${error.message}`
   return `topic ${binding.resourceName} is still read-only, since the rule ${rule} could not be removed: ${error.message}`
 }

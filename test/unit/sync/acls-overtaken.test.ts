@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { allowsWriting, CANARY, formatBinding, guardOf } from '../../../src/mirror/acl-bindings.js'
+import { Errors } from '../../../src/protocol/errors.js'
 import { releaseAclsOf, releaseLeftovers } from '../../../src/sync/acls/index.js'
 import { AclWorld, rule } from '../../support/acl-world.js'
 import { keyOfBinding } from '../../support/model-authorizer.js'
@@ -302,6 +303,9 @@ describe('what a topic was given when it left', () => {
     await world.release('a2')
     await world.topics('STOPPED', 'a2')
     const options = { destination: world.destination.cluster, store: world.store, mirror: 'm', topics: ['a1', 'a2'], patienceMs: 0 }
+    const { warnings, withheld } = await releaseLeftovers(options)
+    expect([warnings, withheld]).toEqual([[expect.stringMatching(/a\* \(prefixed\) for User:carol .* with kafka-acls: /)], []])
+    world.destination.refusal = Errors.UNKNOWN_SERVER_ERROR
     expect((await releaseLeftovers(options)).withheld).toEqual(['a1', 'a2'])
     world.destination.add(prefixed)
     expect(await releaseLeftovers(options)).toMatchObject({ withheld: [], warnings: [] })
