@@ -12,18 +12,23 @@ const ONLY_WATCHED = 'topics are not read-only, only watched for foreign writes'
 /** On clusters where whatever has no rules is open to all, a guard as a topic's only rule would shut its readers out. */
 const OPEN_BY_DEFAULT = 'allow.everyone.if.no.acl.found'
 
+/** `unknown`: nobody can tell now. What stands is left as it is, and what is new is set as if rules bound the runner. */
+export type RunnerIs = 'super user' | 'bound' | 'unknown'
+
 /**
  * Makes the mirrored topics read-only for all but super users, if the runner is one.
  *
  * @throws KafkaError
  * @throws ConnectionError
  */
-export async function guardTopics(round: AclRound, superUser: boolean): Promise<void> {
+export async function guardTopics(round: AclRound, runnerIs: RunnerIs): Promise<void> {
   if (round.following.length === 0) return
   if (!round.mayAlter) {
     round.notes.push(`${ONLY_WATCHED}: ${MISSING_ALTER}`)
     return
   }
+  if (runnerIs === 'unknown') return
+  const superUser = runnerIs === 'super user'
   if (!superUser) round.notes.push(`${ONLY_WATCHED}: the runner is not a super user of the destination`)
   const open = superUser ? await openTopics(round) : []
   if (open.length > 0) {
@@ -68,21 +73,33 @@ async function openTopics(round: AclRound): Promise<string[]> {
 
 const viewOf = ({ mirror, present, shared }: AclRound) => ({ mirror, present, shared })
 
+const UNTOLD = {
+  'not set': 'the rule that tells could not be set',
+  'not yet': 'not every broker goes by the rule that tells yet',
+  'where reached': 'a broker of the destination is out of reach',
+} as const
+
 /**
- * Whether rules do not bind the runner. Found out where being bound does no harm: by a rule on a group that never is.
+ * Whether rules bind the runner. Found out where being bound does no harm: by a rule on a group that never is. Where that does not tell,
+ * it is a problem of the round.
  *
  * @throws KafkaError
  * @throws ConnectionError
  */
-export async function isSuperUser(round: AclRound): Promise<boolean> {
-  if (!round.mayAlter) return false
+export async function whatRunnerIs(round: AclRound): Promise<RunnerIs> {
+  if (!round.mayAlter) return 'unknown'
   const { destination } = round.context
   const changed = await round.apply(planCanary(viewOf(round)))
-  const key = formatBinding(CANARY)
-  if (!round.present.has(key)) return false
-  // A broker that has not heard of it yet would take anybody for a super user. One that is out of reach is not counted on: later rounds see.
-  const isThere = changed.length === 0 || (await awaitSteps(destination, changed)) === 'everywhere'
-  return isThere && isAuthorized(await authorizedOnGroup(destination, CANARY.resourceName), 'DELETE')
+  if (round.following.length === 0) return 'unknown'
+  // A broker that has not heard of it yet would take anybody for a super user.
+  const isSet = round.present.has(formatBinding(CANARY))
+  const inForce = !isSet ? 'not set' : changed.length === 0 ? 'everywhere' : await awaitSteps(destination, changed)
+  if (inForce !== 'everywhere') {
+    const why = `left as they are, since nobody knows whether the runner is a super user of the destination: ${UNTOLD[inForce]}`
+    round.problem('guards, and rules that deny something', why)
+    return 'unknown'
+  }
+  return isAuthorized(await authorizedOnGroup(destination, CANARY.resourceName), 'DELETE') ? 'super user' : 'bound'
 }
 
 async function mayStillWrite(round: AclRound, guarded: readonly AclStep[]): Promise<boolean> {

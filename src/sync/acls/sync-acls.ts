@@ -5,7 +5,7 @@ import { parseAclRules } from '../../mirror/acl-rules.js'
 import { latestState } from '../../mirror/spec-store.js'
 import { STATE_TOPIC } from '../../mirror/state-topic.js'
 import type { SyncFrame, SyncReport } from '../types.js'
-import { guardTopics, isSuperUser } from './guard.js'
+import { guardTopics, type RunnerIs, whatRunnerIs } from './guard.js'
 import { lookAtAcls } from './look.js'
 import { bindsEverybody, isGuard, planAcls } from './plan.js'
 import { foreignGuards, releaseTopics } from './release-acls.js'
@@ -35,12 +35,12 @@ export async function syncAcls(context: SyncFrame): Promise<SyncReport> {
   if (mirror === undefined) return NOTHING
   const round = new AclRound(context, state, mirror, here.bindings, isAuthorized(operations, 'ALTER'))
   await finishReleases(round)
-  const superUser = await isSuperUser(round)
+  const runnerIs = await whatRunnerIs(round)
   try {
-    await copyRules(round, superUser)
+    await copyRules(round, runnerIs)
   } finally {
     // Also while the source is out of reach.
-    await guardTopics(round, superUser)
+    await guardTopics(round, runnerIs)
   }
   return round.report()
 }
@@ -63,7 +63,7 @@ async function finishReleases(round: AclRound): Promise<void> {
   notes.push(...foreignGuards({ state, mirror, topics: others, present }))
 }
 
-async function copyRules(round: AclRound, superUser: boolean): Promise<void> {
+async function copyRules(round: AclRound, runnerIs: RunnerIs): Promise<void> {
   const include = round.context.config().aclInclude
   const rules = parseAclRules(include)
   if (round.following.length === 0) return
@@ -72,7 +72,9 @@ async function copyRules(round: AclRound, superUser: boolean): Promise<void> {
   if (there.kind === 'forbidden') round.problems.push(missing('DESCRIBE', 'source'))
   if (there.kind !== 'seen') return
   const { mirror, present, shared } = round
-  const steps = planAcls({ mirror, present, shared, rules, source: there.bindings, superUser })
+  const superUser = runnerIs === 'super user'
+  const planned = planAcls({ mirror, present, shared, rules, source: there.bindings, superUser })
+  const steps = runnerIs === 'unknown' ? planned.filter((step) => !isOldDenial(step)) : planned
   const denials = superUser ? [] : steps.filter(({ effect, binding }) => effect === 'create' && binding.permission === 'DENY')
   await round.apply(steps.filter((step) => !denials.includes(step)))
   await applyWatchfully(round, denials)
@@ -83,13 +85,17 @@ async function copyRules(round: AclRound, superUser: boolean): Promise<void> {
     'not copied, since they look like guards of a mirror',
     guards.filter(({ resourceType }) => resourceType === 'TOPIC'),
   )
-  if (superUser) return
+  if (runnerIs !== 'bound') return
   const withheld = (key: string) => mirror.acls.get(key)?.what === 'withheld'
   const binding = meant.filter(
     (rule) => !guards.includes(rule) && rule.permission === 'DENY' && (bindsEverybody(rule) || withheld(formatBinding(rule))),
   )
   note(round, 'withheld until their topics leave, since they bind the runner', binding)
 }
+
+/** Of a rule that denies something and that an earlier round decided on: it knew what the runner is. */
+const isOldDenial = ({ binding, before, left }: AclStep): boolean =>
+  binding.permission === 'DENY' && (before !== undefined || left === true)
 
 const SHOWN = 3
 
