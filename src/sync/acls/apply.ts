@@ -125,8 +125,7 @@ async function settle(applying: Applying, outcomes: readonly Outcome[]): Promise
       const known = recordOf(state, step)
       if (sameRecord(known, meanwhile)) {
         const done = step.record === null ? undefined : onTrial ? meanwhile : { ...step.record, at: now() }
-        // A rule that was refused and that somebody else creates later would look like ours.
-        const after = error === undefined ? done : step.before
+        const after = error === undefined ? done : afterRefusal(step, meanwhile)
         if (!sameRecord(known, after)) records.push(...recordFor(state, step, after))
         if (error === undefined) changed.push({ ...step, before: after })
       } else if (error === undefined) {
@@ -139,6 +138,13 @@ async function settle(applying: Applying, outcomes: readonly Outcome[]): Promise
     return { records, result: { changed, undoing } }
   })
 }
+
+/**
+ * A rule that was refused and that somebody else creates later would look like ours. But what a topic that has left was to get in the
+ * stead of a withheld rule is known by this record alone: it stays pending, to be tried again.
+ */
+const afterRefusal = ({ left, effect, record, before }: AclStep, meanwhile: AclRecord | undefined): AclRecord | undefined =>
+  left && effect === 'create' && record?.standsFor !== undefined ? meanwhile : before
 
 /** Records of a mirror that was deleted meanwhile must not come back. */
 function recordFor(state: MirrorState, { mirror, binding }: AclStep, record: AclRecord | undefined): StateRecord[] {

@@ -1,5 +1,5 @@
 import type { AclBinding } from '../../client/admin-acls.js'
-import { CANARY, coversTopic, formatBinding, parseBinding } from '../../mirror/acl-bindings.js'
+import { allowsWriting, CANARY, coversTopic, formatBinding, parseBinding } from '../../mirror/acl-bindings.js'
 import { isActive, type MirrorState } from '../../mirror/fold.js'
 import type { Mirror } from '../../mirror/spec-store.js'
 import type { AclRecord } from '../../mirror/state.js'
@@ -97,7 +97,14 @@ function releaseFrom(view: ReleaseView, mirror: Mirror, staying: readonly string
         const known = mirror.acls.get(formatBinding(rule))
         // One of its own, withheld or created, is looked after above.
         if (known === undefined ? view.present.has(formatBinding(rule)) : !known.pending || known.standsFor !== key) continue
-        add(rule, 'create', { what: 'created', standsFor: key }, known)
+        steps.push({
+          mirror: mirror.name,
+          binding: rule,
+          effect: 'create',
+          record: { what: 'created', standsFor: key },
+          before: known,
+          left: true,
+        })
       }
     }
   }
@@ -108,7 +115,12 @@ function releaseFrom(view: ReleaseView, mirror: Mirror, staying: readonly string
     const concerned = original !== undefined && view.topics.some((topic) => coversTopic(original, topic))
     // An earlier attempt may have come no further than the whole rule.
     const whole = mirror.acls.get(record.standsFor)?.what === 'created' || isThere(view, mirror, record.standsFor)
-    if (!released.has(record.standsFor) && !(concerned && whole)) continue
+    if (!released.has(record.standsFor) && !(concerned && whole)) {
+      // The source has taken away what a topic that has left was to get: what is there of it is the destination's own.
+      const isMoot = record.pending && allowsWriting(binding) && !mirror.acls.has(record.standsFor)
+      if (isMoot && covers(binding, view.topics) && !covers(binding, staying)) add(binding, 'none', null, record)
+      continue
+    }
     add(binding, isShared(view.state, mirror.name, key) ? 'none' : 'delete', null, record)
   }
   return steps

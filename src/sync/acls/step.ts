@@ -14,7 +14,7 @@ export interface AclStep {
   readonly record: StepRecord | null
   /** What was on record when it was planned. It is not carried out on any other. */
   readonly before: AclRecord | undefined
-  /** For a topic that has left the mirror. */
+  /** For a topic that has left the mirror, or is leaving it. */
   readonly left?: true
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Errors } from '../../../src/protocol/errors.js'
 import type { ServiceContext } from '../../../src/service/context.js'
 import { deleteMirror } from '../../../src/service/delete-mirror.js'
@@ -82,5 +82,36 @@ test('a mirror is kept while brokers fail for a reason that passes, and deleted 
   expect(topics).toMatchObject([{ topic: 'a1', ok: false, error: { message: expect.stringContaining('topic a1 still lacks rules') } }])
   world.destination.refuses = () => false
   expect(await deleted(world)).toEqual({ mirror: 'm', deleted: true, topics: [], warnings: [] })
+  expect(world.destination.has(writing)).toBe(true)
+})
+
+test('what one topic was refused, of a rule that another mirror withholds, is given before its mirror is deleted', async () => {
+  const world = new AclWorld()
+  world.source.set([rule({ operation: 'WRITE', patternType: 'PREFIXED', resourceName: 'a' })])
+  await world.topics('MIRRORING', 'a1')
+  await world.topicsOf('n', 'MIRRORING', 'a2')
+  await world.round()
+  await world.round({ mirror: 'n' })
+  world.destination.refuses = (api) => api === 'CreateAcls'
+  world.destination.refusal = Errors.UNKNOWN_SERVER_ERROR
+  await world.release('a1')
+  await world.topics('STOPPED', 'a1')
+  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+  try {
+    // What a runner may be about to do is waited for.
+    const soon = async () => {
+      let isDone = false
+      const deleting = deleted(world).finally(() => {
+        isDone = true
+      })
+      while (!isDone) await vi.advanceTimersByTimeAsync(1_000)
+      return deleting
+    }
+    expect(await soon()).toMatchObject({ deleted: false, topics: [{ topic: 'a1', ok: false }] })
+    world.destination.refuses = () => false
+    expect(await soon()).toMatchObject({ deleted: true, topics: [], warnings: [] })
+  } finally {
+    vi.useRealTimers()
+  }
   expect(world.destination.has(writing)).toBe(true)
 })

@@ -297,6 +297,54 @@ describe('what a topic was given when it left', () => {
     await world.round()
     expect(world.destination.keys()).toEqual([keyOfBinding(prefixed), keyOfBinding(writing)].sort())
   })
+
+  describe('in the stead of a rule that stays withheld for others, and was refused,', () => {
+    const narrow = rule({ operation: 'WRITE', principal: 'User:carol' })
+    const refused = async (): Promise<AclWorld> => {
+      const world = new AclWorld()
+      world.source.set([prefixed])
+      await world.topics('MIRRORING', 'a1', 'a2')
+      await world.round()
+      world.destination.refuses = (api) => api === 'CreateAcls'
+      expect(await world.release('a1')).toEqual([expect.stringContaining('the withheld rule ALLOW WRITE on topic a1 for User:carol')])
+      await world.topics('STOPPED', 'a1')
+      return world
+    }
+    const optionsOf = ({ destination, store }: AclWorld) =>
+      ({ destination: destination.cluster, store, mirror: 'm', topics: ['a1'], now: () => 1, patienceMs: 0 }) as const
+
+    it('is given by a later round', async () => {
+      const world = await refused()
+      expect((await world.round()).notes).toEqual([expect.stringContaining('the withheld rule ALLOW WRITE on topic a1 for User:carol')])
+      world.destination.refuses = () => false
+      expect(await world.round()).toMatchObject({ problems: [], notes: [] })
+      expect(world.destination.has(narrow)).toBe(true)
+    })
+
+    it('is given when the topic is removed again, told of until then, and makes way for the whole rule', async () => {
+      const world = await refused()
+      world.destination.refusal = Errors.UNKNOWN_SERVER_ERROR
+      expect(await releaseLeftovers(optionsOf(world))).toMatchObject({ warnings: [expect.any(String)], withheld: ['a1'] })
+      world.destination.refuses = () => false
+      expect(await releaseLeftovers(optionsOf(world))).toEqual({ warnings: [], readOnly: [], withheld: [] })
+      expect(world.destination.has(narrow)).toBe(true)
+      await world.release('a2')
+      expect(world.destination.keys()).toEqual([keyOfBinding(prefixed)])
+    })
+
+    it('is not given any more once the source has taken the whole rule away', async () => {
+      const world = await refused()
+      world.source.set([])
+      await world.round()
+      world.destination.refuses = () => false
+      for (let i = 0; i < 2; i++) await world.round()
+      expect(world.destination.has(narrow)).toBe(false)
+      expect([...world.store.state.mirror('m')!.acls.keys()].filter((key) => key !== formatBinding(CANARY))).toEqual([
+        formatBinding(guardOf('a2')),
+      ])
+    })
+  })
+
   it('is on record as withheld where it was refused, unless somebody else has created it', async () => {
     const world = await left()
     world.destination.refuses = (api) => api === 'CreateAcls'
