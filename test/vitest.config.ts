@@ -18,7 +18,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     reporters: ['default', './test/support/summary-reporter.ts'],
     projects: [
-      { test: { ...common, name: 'unit', include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
+      { test: { ...common, name: 'unit', testTimeout: 60_000, include: ['test/unit/**/*.test.ts'], sequence: { groupOrder: 0 } } },
       { test: { ...common, ...onBrokers, name: 'broker', include: ['test/broker/**/*.test.ts'], sequence: { groupOrder: 1 } } },
       { test: { ...common, ...onBrokers, name: 'chaos', include: ['test/chaos/**/*.test.ts'], sequence: { groupOrder: 1 } } },
       {

@@ -1,4 +1,4 @@
-import { DescribeCluster, DescribeGroups, Errors, Metadata } from '../protocol/index.js'
+import { DescribeCluster, DescribeGroups, Errors, kafkaError, Metadata } from '../protocol/index.js'
 import type { Cluster } from './cluster.js'
 
 /** Kafka's AclOperation numbers; brokers answer with one bit for each. Without an authorizer every bit is set. */
@@ -55,10 +55,13 @@ export async function authorizedOnGroup(cluster: Cluster, group: string): Promis
       group,
       DescribeGroups,
       { groups: [group], includeAuthorizedOperations: true },
-      TELLING,
+      { ...TELLING, errorsOf: ({ groups }) => groups.map(({ errorCode }) => errorCode) },
     )
     const found = answer.groups[0]
-    return found === undefined || found.errorCode === Errors.GROUP_AUTHORIZATION_FAILED ? 0 : found.authorizedOperations
+    if (found === undefined || found.errorCode === Errors.GROUP_AUTHORIZATION_FAILED) return 0
+    // The bits that come with an error tell nothing, and would be taken for every right there is.
+    if (found.errorCode !== Errors.NONE) throw kafkaError(found.errorCode)
+    return found.authorizedOperations
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === Errors.GROUP_AUTHORIZATION_FAILED) return 0
     throw error
