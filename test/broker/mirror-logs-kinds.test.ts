@@ -48,6 +48,8 @@ beforeAll(async () => {
   await plantLog(source.broker, 'broken', 0, 0n, Buffer.concat(broken))
   await source.broker.start()
   await mirroring.create()
+  // Runners look at settings when something is added, and not in the middle of a test that lowers a limit: it would be raised again.
+  await mirroring.admin.alterMirror(mirroring.mirror, { set: { 'mirror.metadata.refresh.interval.ms': '3600000' } })
   await mirroring.startRunner()
 })
 
