@@ -12,7 +12,7 @@ import { eventually } from '../support/wait.js'
 /** As tests' runners have it. */
 const SESSION_MS = 3_000
 /** What taking partitions up may cost once a runner is known to be gone, on a busy machine. */
-const TAKE_UP_MS = 3_000
+const TAKE_UP_MS = 8_000
 const TOPICS = { plain: { topic: 'plain', partitions: 12 }, transactions: { topic: 'transactions', partitions: 4 } }
 const NAMES = [TOPICS.plain.topic, TOPICS.transactions.topic]
 const PARTITIONS = TOPICS.plain.partitions + TOPICS.transactions.partitions
