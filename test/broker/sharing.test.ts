@@ -140,7 +140,7 @@ test('of two runners that both believe they own everything, one copies, or the p
   const transactions = { topic: 'disputed-fills', partitions: 4 }
   for (const options of [plain, transactions]) await source.admin.createTopic(options.topic, options)
   await mirroring.add(plain.topic, transactions.topic)
-  const deposed = await mirroring.startRunner({ properties: { 'session.timeout.ms': '30000', 'heartbeat.interval.ms': '10000' } })
+  const deposed = await mirroring.startRunner({ properties: { 'session.timeout.ms': '60000', 'heartbeat.interval.ms': '20000' } })
   const lost = () => deposed.said(/^lost/)
   const writing = await Load.start(brokers, { plain: { ...plain, recordsPerSecond: 2_000 }, transactions })
   try {
