@@ -79,8 +79,8 @@ export default class Add extends BaseCommand {
           : undefined
       this.printResult(flags, sentence, { mirror: flags.mirror, dryRun, topics: resultJson(topics) })
     }
-    const failed = this.tellFailed(topics)
-    if (wait !== undefined && !dryRun && added.length > 0) await admin.waitForMirroring(flags.mirror, addedNames, wait)
-    if (failed !== undefined) throw failed
+    await this.failIfAnyFailed(topics, async () => {
+      if (wait !== undefined && !dryRun && added.length > 0) await admin.waitForMirroring(flags.mirror, addedNames, wait)
+    })
   }
 }

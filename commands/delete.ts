@@ -46,6 +46,6 @@ export default class Delete extends BaseCommand {
       const sentence = result.deleted ? `Deleted mirror ${flags.mirror}` : undefined
       this.printResult(flags, sentence, { ...result, dryRun, topics: removalJson(topics) })
     }
-    this.failIfAnyFailed(topics)
+    await this.failIfAnyFailed(topics)
   }
 }

@@ -40,8 +40,8 @@ export default class Pause extends BaseCommand {
     this.warnings(warnings)
     this.printResult(flags, pauseSentence('Paused', mirror, topics, dryRun), { mirror, dryRun, topics: resultJson(topics) })
     const paused = succeeded(topics).map(({ topic }) => topic)
-    const failed = this.tellFailed(topics)
-    if (wait !== undefined && !dryRun && paused.length > 0) await admin.waitForPaused(mirror, paused, wait)
-    if (failed !== undefined) throw failed
+    await this.failIfAnyFailed(topics, async () => {
+      if (wait !== undefined && !dryRun && paused.length > 0) await admin.waitForPaused(mirror, paused, wait)
+    })
   }
 }

@@ -78,9 +78,9 @@ export default class Recover extends BaseCommand {
     else if (rows.length > 0) await this.printTable(recoveryColumns, rows, flags)
     else if (result.topics.length === 0) this.print(`Nothing to recover in mirror ${mirror}\n`)
     this.tellKept(result.topics)
-    const failed = this.tellFailed(result.topics)
-    if (wait !== undefined && !dryRun) await this.waitFor(admin, mirror, result.topics, wait)
-    if (failed !== undefined) throw failed
+    await this.failIfAnyFailed(result.topics, async () => {
+      if (wait !== undefined && !dryRun) await this.waitFor(admin, mirror, result.topics, wait)
+    })
     if (dryRun) return
     this.failIfAnyNeeds(result.topics)
     // Who has waited has seen that trying again was enough.

@@ -80,7 +80,7 @@ export default class Remove extends BaseCommand {
       const nothing = topics.length === 0 ? `Mirror ${mirror} has no topics` : undefined
       this.printResult(flags, sentence ?? nothing, { mirror, dryRun, topics: removalJson(topics) })
     }
-    this.failIfAnyFailed(topics)
+    await this.failIfAnyFailed(topics)
   }
 
   /** With the progress of a drain on the terminal. */

@@ -40,8 +40,8 @@ export default class Resume extends BaseCommand {
     this.warnings(warnings)
     this.printResult(flags, pauseSentence('Resumed', mirror, topics, dryRun), { mirror, dryRun, topics: resultJson(topics) })
     const resumed = succeeded(topics).map(({ topic }) => topic)
-    const failed = this.tellFailed(topics)
-    if (wait !== undefined && !dryRun && resumed.length > 0) await admin.waitForMirroring(mirror, resumed, wait)
-    if (failed !== undefined) throw failed
+    await this.failIfAnyFailed(topics, async () => {
+      if (wait !== undefined && !dryRun && resumed.length > 0) await admin.waitForMirroring(mirror, resumed, wait)
+    })
   }
 }

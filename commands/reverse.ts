@@ -96,9 +96,9 @@ export default class Reverse extends BaseCommand {
     for (const { topic, kept } of done)
       if (kept !== undefined)
         this.tell(`kafka-mirrors: topic ${topic}: ${kept.records} record(s) only this cluster had are kept in topic ${kept.topic}`)
-    const failed = this.tellFailed(topics)
-    if (wait !== undefined && !dryRun && done.length > 0) await admin.waitForMirroring(mirror, names, wait)
-    if (failed !== undefined) throw failed
+    await this.failIfAnyFailed(topics, async () => {
+      if (wait !== undefined && !dryRun && done.length > 0) await admin.waitForMirroring(mirror, names, wait)
+    })
     const refused = done.filter(({ needs }) => needs !== undefined)
     if (refused.length === 0) return
     this.tell(`kafka-mirrors: ${refused.length} topic(s) went on alone here and would be refused without --on-divergence reseed`)

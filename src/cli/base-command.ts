@@ -132,18 +132,18 @@ export abstract class BaseCommand extends Command {
     else if (sentence !== undefined) this.print(`${sentence}\n`)
   }
 
-  /** Reports the failed ones of many on stderr. Throws {@link ItemsFailedError} if there are any; to be called last. */
-  protected failIfAnyFailed(results: readonly { ok: boolean; error?: MirrorError }[]): void {
-    const failed = this.tellFailed(results)
-    if (failed !== undefined) throw failed
-  }
-
-  /** As {@link failIfAnyFailed}, but gives what to throw: for whoever has to wait for the others first. */
-  protected tellFailed(results: readonly { ok: boolean; error?: MirrorError }[]): ItemsFailedError | undefined {
+  /**
+   * Reports the failed ones of many on stderr, and only then waits for the others, which takes long and may fail in its turn. Throws
+   * {@link ItemsFailedError} behind that if there are any; to be called last.
+   */
+  protected async failIfAnyFailed(
+    results: readonly { ok: boolean; error?: MirrorError }[],
+    wait: () => Promise<void> = async () => {},
+  ): Promise<void> {
     const errors = results.flatMap((result) => (result.error ? [result.error] : []))
     for (const error of errors) this.tell(`kafka-mirrors: ${errorLine(error)}`)
-    if (errors.length === 0) return undefined
-    return new ItemsFailedError(errors.every((error) => error.kind === 'usage') ? 2 : 1)
+    await wait()
+    if (errors.length > 0) throw new ItemsFailedError(errors.every((error) => error.kind === 'usage') ? 2 : 1)
   }
 
   /**
