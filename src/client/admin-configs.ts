@@ -103,6 +103,13 @@ export async function incrementalAlterConfigs(
   )
 }
 
+/** The change that gives a topic these settings and leaves all others alone; null removes an override. */
+export const topicChange = (topic: string, settings: ReadonlyMap<string, string | null>): ConfigChange => ({
+  resource: { type: 'topic', name: topic },
+  set: new Map([...settings].flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]))),
+  unset: [...settings].flatMap(([key, value]) => (value === null ? [key] : [])),
+})
+
 type Send = Cluster['any']
 type Answers<T> = ReadonlyArray<readonly [key: string, Result<T>]>
 

@@ -1,4 +1,4 @@
-import { deleteRecords, describeConfigs, incrementalAlterConfigs, unwrap } from '../client/admin.js'
+import { deleteRecords, describeConfigs, incrementalAlterConfigs, topicChange, unwrap } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import type { MirrorState } from '../mirror/fold.js'
 import { forcedSettings, releaseSettings } from '../mirror/held.js'
@@ -61,9 +61,7 @@ export class TopicCare {
   /** Sets topic settings, leaving all others alone; null removes an override. */
   private async apply(topic: string, settings: ReadonlyMap<string, string | null>): Promise<void> {
     this.forget(topic)
-    const set = new Map([...settings].flatMap(([key, value]) => (value === null ? [] : [[key, value] as const])))
-    const unset = [...settings].flatMap(([key, value]) => (value === null ? [key] : []))
-    const [outcome] = await incrementalAlterConfigs(this.destination, [{ resource: { type: 'topic', name: topic }, set, unset }])
+    const [outcome] = await incrementalAlterConfigs(this.destination, [topicChange(topic, settings)])
     unwrap(outcome!)
   }
 

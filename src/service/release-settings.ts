@@ -1,7 +1,7 @@
-import { failed, incrementalAlterConfigs, type Result, success } from '../client/admin.js'
+import { failed, incrementalAlterConfigs, type Result, success, topicChange } from '../client/admin.js'
 import type { Cluster } from '../client/cluster.js'
 import { inPool } from '../client/many.js'
-import { type AppliedSettings, applyTopicSettings, changeOf } from '../sync/topics/topic-settings.js'
+import { type AppliedSettings, applyTopicSettings } from '../sync/topics/topic-settings.js'
 
 const TOPICS_PER_REQUEST = 50
 const TOPICS_AT_ONCE = 16
@@ -19,7 +19,7 @@ export async function applySettingsOfMany(
   for (const [topic, ofTopic] of settings) if (ofTopic.size === 0) outcomes.set(topic, success({ refused: [], exists: true }))
   for (let from = 0; from < wanted.length; from += TOPICS_PER_REQUEST) {
     const part = wanted.slice(from, from + TOPICS_PER_REQUEST)
-    const changes = part.map(([topic, ofTopic]) => changeOf(topic, ofTopic))
+    const changes = part.map(([topic, ofTopic]) => topicChange(topic, ofTopic))
     try {
       const results = await incrementalAlterConfigs(cluster, changes)
       for (const [i, [topic]] of part.entries()) if (results[i]!.ok) outcomes.set(topic, success({ refused: [], exists: true }))

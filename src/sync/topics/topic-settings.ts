@@ -1,4 +1,4 @@
-import { type ConfigEntry, describeConfigs, incrementalAlterConfigs, unwrap } from '../../client/admin.js'
+import { type ConfigEntry, describeConfigs, incrementalAlterConfigs, topicChange, unwrap } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
 import { failure } from '../../mirror/errors.js'
 import { areForced, releaseSettings, type TopicConfigs } from '../../mirror/held.js'
@@ -39,7 +39,7 @@ export async function applyTopicSettings(
   settings: ReadonlyMap<string, string | null>,
 ): Promise<AppliedSettings> {
   if (settings.size === 0) return { refused: [], exists: true }
-  const [result] = await incrementalAlterConfigs(cluster, [changeOf(topic, settings)])
+  const [result] = await incrementalAlterConfigs(cluster, [topicChange(topic, settings)])
   if (result!.ok) return { refused: [], exists: true }
   const { error } = result!
   if (!(error instanceof KafkaError)) throw error
@@ -70,16 +70,7 @@ export async function settingsAtRelease(
   return areForced(Object.fromEntries([...settings.keys()].map((key) => [key, overrides.get(key) ?? null]))) ? settings : new Map()
 }
 
-/** The change that does so. */
-export function changeOf(topic: string, settings: ReadonlyMap<string, string | null>) {
-  return {
-    resource: { type: 'topic' as const, name: topic },
-    set: new Map([...settings].flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]))),
-    unset: [...settings].flatMap(([key, value]) => (value === null ? [key] : [])),
-  }
-}
-
-/** The same as sentences for stderr. */
+/** What was refused, as sentences for stderr. */
 export const refusalWarnings = (topic: string, { refused }: AppliedSettings): string[] =>
   refused.map(({ key, reason }) => `topic ${topic}: the destination does not take ${key}: ${reason}`)
 
