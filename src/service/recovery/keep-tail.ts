@@ -3,7 +3,6 @@ import { createTopics } from '../../client/admin.js'
 import type { Cluster } from '../../client/cluster.js'
 import { ConnectionError } from '../../client/errors.js'
 import { inPool } from '../../client/many.js'
-import { isLed } from '../../client/metadata.js'
 import { destinationLogEnd } from '../../engine/positions.js'
 import { failure } from '../../mirror/errors.js'
 import type { ReplacedTopic } from '../../mirror/state.js'
@@ -13,13 +12,13 @@ import { NO_UUID } from '../../protocol/schema.js'
 import { type Compression, nextSequence, patchForAppend } from '../../records/index.js'
 import type { OpenRecord } from '../../records/open-records.js'
 import { type Piece, reEncode } from '../../records/re-encode.js'
+import { appeared } from '../../sync/topics/create-topic.js'
 import { logBounds } from '../../sync/topics/log-bounds.js'
 import { type PartitionLog, visibleBatches } from './visible-batches.js'
 
 const PARTITIONS_AT_ONCE = 4
 /** Small neighbours share a request. */
 const GROUP_BYTES = 256 << 10
-const APPEARS_WITHIN_MS = 30_000
 const ATTEMPTS = 5
 const RETRY_MS = 500
 
@@ -72,13 +71,7 @@ async function ensureTopic({ destination, old, tailTopic, settings }: TailToKeep
   const wanted = { name: tailTopic, partitions: old.differsFrom.length, replicationFactor: old.replicationFactor, configs: settings }
   const created = (await createTopics(destination, [wanted])).get(tailTopic)!
   if (!created.ok && !(created.error instanceof KafkaError && created.error.code === Errors.TOPIC_ALREADY_EXISTS)) throw created.error
-  const deadline = Date.now() + APPEARS_WITHIN_MS
-  for (;;) {
-    const found = (await destination.topics([tailTopic])).get(tailTopic)
-    if (isLed(found)) break
-    if (Date.now() > deadline) throw failure('TIMEOUT', `topic ${tailTopic} has no leaders after ${APPEARS_WITHIN_MS / 1000} s`)
-    await pause(50)
-  }
+  await appeared(destination, tailTopic, wanted.partitions, NO_UUID)
   await destination.refresh([tailTopic])
 }
 
