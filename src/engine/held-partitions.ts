@@ -62,10 +62,13 @@ export class HeldPartitions {
         held.partition.applyThrottle()
       }
     }
-    const free = [...wanted].filter(([key]) => !this.held.has(key) && !this.leaving.has(key))
-    const [able, unable] = [free.filter(([, want]) => mayBegin(want)), free.filter(([, want]) => !mayBegin(want))]
-    for (const [key, want] of able) this.held.set(key, this.takeUp(want))
-    return unable.map(([, want]) => want)
+    const unable: Wanted[] = []
+    for (const [key, want] of wanted) {
+      if (this.held.has(key) || this.leaving.has(key)) continue
+      if (mayBegin(want)) this.held.set(key, this.takeUp(want))
+      else unable.push(want)
+    }
+    return unable
   }
 
   /** Appends what was read of the partitions on these shards, for whoever has them next. */

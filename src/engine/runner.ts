@@ -244,9 +244,10 @@ export class Runner {
     if (this.stopped.signal.aborted) return
     this.destination.setThrottles(this.state)
     const holds = (shard: number) => this.ownership.holds(shard)
-    const wanted = wantedPartitions(this.served(), holds)
+    const served = this.served()
+    const wanted = wantedPartitions(served, holds)
     this.budget.setLimit(this.bufferBytes(wanted))
-    const kept = new Set(this.served().flatMap(({ name }) => (holds(mirrorShardOf(name)) ? [name] : [])))
+    const kept = new Set(served.flatMap(({ name }) => (holds(mirrorShardOf(name)) ? [name] : [])))
     this.sources.reconcile(new Set([...[...wanted.values()].map(({ mirror }) => mirror), ...this.held.mirrors, ...kept]))
     this.keepers.reconcile(kept, { wake })
     const mayBegin = ({ mirror }: Wanted) => this.sources.linkOf(mirror) !== undefined
