@@ -58,7 +58,7 @@ export async function authorizedOnGroup(cluster: Cluster, group: string): Promis
       { ...TELLING, errorsOf: ({ groups }) => groups.map(({ errorCode }) => errorCode) },
     )
     const found = answer.groups[0]
-    if (found === undefined || found.errorCode === Errors.GROUP_AUTHORIZATION_FAILED) return 0
+    if (found === undefined) return 0
     // The bits that come with an error tell nothing, and would be taken for every right there is.
     if (found.errorCode !== Errors.NONE) throw kafkaError(found.errorCode)
     return found.authorizedOperations
