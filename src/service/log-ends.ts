@@ -93,7 +93,7 @@ async function findLogEnds(
   const ends = new Map<string, bigint>()
   for (const [i, answer] of (await listOffsets(destination, idle)).entries()) if (answer.ok) ends.set(keyOf(idle[i]!), answer.value.offset)
   const endOf = ({ topic, spec }: Leaving, partition: number) =>
-    confirmedEnd(statusOf(state, name, topic, spec, partition), spec) ?? ends.get(keyOf({ topic, partition })) ?? null
+    confirmedEnd(state.status(name, topic, partition), spec) ?? ends.get(keyOf({ topic, partition })) ?? null
   return new Map(asked.map((one) => [one.topic, partitionsOf(one.spec).map((partition) => endOf(one, partition))]))
 }
 
