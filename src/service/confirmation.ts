@@ -3,6 +3,7 @@ import type { ActiveTopic, MirrorState } from '../mirror/fold.js'
 import type { PartitionStatus, TopicSpec } from '../mirror/state.js'
 import { DEFAULT_SESSION_TIMEOUT_MS } from '../mirror/state-topic.js'
 import type { ServiceContext } from './context.js'
+import { partitionsOf } from './partitions.js'
 import { liveRunners } from './runners.js'
 import { watchState } from './state-watch.js'
 
@@ -29,20 +30,6 @@ export async function awaitConfirmation(
       leaving.every(({ topic, spec }) => !isAsked(spec) || partitionsOf(spec).every((one) => isOver(state.status(name, topic, one), spec)))
     return watchState(destination, done, { timeoutMs, givenUp: nobody })
   })
-}
-
-export const partitionsOf = ({ partitions }: ActiveTopic): number[] => Array.from({ length: partitions }, (_, partition) => partition)
-
-/** A status of an earlier addition says nothing about this one. */
-export function statusOf(
-  state: MirrorState,
-  mirror: string,
-  topic: string,
-  spec: ActiveTopic,
-  partition: number,
-): PartitionStatus | undefined {
-  const status = state.status(mirror, topic, partition)
-  return status?.addedAt === spec.addedAt ? status : undefined
 }
 
 /** Whether a topic is still on its way out by the request that was written down, and not by another, nor gone already. */

@@ -12,6 +12,7 @@ import type { PartitionStatus, TopicSpec } from '../mirror/state.js'
 import { type ServiceContext, within } from './context.js'
 import { listingOf } from './list-mirrors.js'
 import { failedSyncs, metadataOf } from './metadata-view.js'
+import { partitionsOf } from './partitions.js'
 import { liveRunners } from './runners.js'
 import { checkedClusterId, withSource } from './source-connection.js'
 import type { DescribeMirrorsOptions, DescribeMirrorsResult, MirrorPartition } from './types.js'
@@ -49,7 +50,7 @@ export async function describeMirrors(
   const mirrors = (wanted.length === 0 ? state.mirrors() : wanted.map((name) => mustExist(state, name))).sort((a, b) =>
     a.name < b.name ? -1 : 1,
   )
-  const shown = mirrors.flatMap((mirror) => partitionsOf(mirror, options))
+  const shown = mirrors.flatMap((mirror) => shownOf(mirror, options))
   checkTopics(mirrors, options)
   const warnings: string[] = []
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
@@ -82,12 +83,12 @@ export async function describeMirrors(
   }
 }
 
-function partitionsOf(mirror: Mirror, options: DescribeMirrorsOptions): Shown[] {
+function shownOf(mirror: Mirror, options: DescribeMirrorsOptions): Shown[] {
   const patterns = options.topics?.map(parsePattern)
   return [...mirror.topics]
     .filter(([topic, spec]) => (options.all || isActive(spec)) && (patterns?.some((pattern) => pattern.matches(topic)) ?? true))
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([topic, spec]) => Array.from({ length: spec.partitions }, (_, partition) => ({ mirror, topic, spec, partition })))
+    .flatMap(([topic, spec]) => partitionsOf(spec).map((partition) => ({ mirror, topic, spec, partition })))
 }
 
 /** A topic asked for by name must be there. */

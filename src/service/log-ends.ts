@@ -1,11 +1,12 @@
 import { failed, listOffsets, type Result, success } from '../client/admin.js'
-import { failure } from '../mirror/errors.js'
 import type { MirrorState, StateRecord } from '../mirror/fold.js'
 import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { RemovalResult, Stopping, TopicSpec } from '../mirror/state.js'
-import { confirmedEnd, isSameRequest, type Leaving, partitionsOf, statusOf } from './confirmation.js'
+import { confirmedEnd, isSameRequest, type Leaving } from './confirmation.js'
+import { overtaken } from './conflicts.js'
 import type { ServiceContext } from './context.js'
 import { isGone, isPassing } from './fence.js'
+import { partitionsOf, statusOf } from './partitions.js'
 import { keyOf } from './source-contact.js'
 
 export type LogEnds = NonNullable<Stopping['logEnds']>
@@ -45,7 +46,7 @@ export async function recordLogEnds(
         continue
       }
       if (isReplaced(now)) {
-        result.set(topic, replaced.get(topic) ?? failed(overtaken(name, topic)))
+        result.set(topic, replaced.get(topic) ?? failed(removalOvertaken(name, topic)))
         continue
       }
       const logEnds = now.stopping?.logEnds ?? found.get(topic)!
@@ -60,16 +61,12 @@ export async function recordLogEnds(
 function finishedMeanwhile({ name, topics, results }: Mirror, { topic, spec }: Leaving): Result<OnRecord> {
   const [now, removed] = [topics.get(topic), results.get(topic)]
   if (now?.desired === 'STOPPED' && now.addedAt === spec.addedAt && removed !== undefined) return success({ outcome: removed })
-  return failed(overtaken(name, topic))
+  return failed(removalOvertaken(name, topic))
 }
 
 /** The removal is over, as the topic goes on otherwise. */
-export const overtaken = (mirror: string, topic: string) =>
-  failure(
-    'CONFLICT',
-    `another command has gone on with topic ${topic} of mirror ${mirror} meanwhile`,
-    'See with describe what it is at, and run remove again if it is to go.',
-  )
+export const removalOvertaken = (mirror: string, topic: string) =>
+  overtaken(mirror, topic, 'See with describe what it is at, and run remove again if it is to go.')
 
 /**
  * Where the owner said that it left, or where the log ends if nobody ever took the partition up; null where nobody's word counts. Of

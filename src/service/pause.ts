@@ -5,6 +5,7 @@ import { checkName } from '../mirror/names.js'
 import { selectTopics } from '../mirror/selection.js'
 import { type Mirror, mustExist, put } from '../mirror/spec-store.js'
 import type { TopicSpec } from '../mirror/state.js'
+import { coming } from './conflicts.js'
 import { byName, type ServiceContext } from './context.js'
 import { liveRunners } from './runners.js'
 import type { PausedTopic, PauseOptions, PauseResult, TopicResult } from './types.js'
@@ -63,13 +64,6 @@ export function decide(
   })
   return { results: [...missing, ...results].sort(byName), changed, leftOut }
 }
-
-export const coming = (mirror: string, topic: string) =>
-  failure(
-    'CONFLICT',
-    `topic ${topic} is being added to mirror ${mirror}`,
-    'Try again once it is; if that was interrupted, add goes on with it.',
-  )
 
 function notYet(mirror: string, topics: readonly string[], wanted: Wanted): string {
   const [done, next] =

@@ -10,7 +10,7 @@ import { pinnedTopics, syncGroups, unchangedTopics } from '../sync/groups/index.
 import { refusalWarnings, settingsAtRelease } from '../sync/topics/topic-settings.js'
 import type { Leaving } from './confirmation.js'
 import { type ServiceContext, within } from './context.js'
-import { overtaken } from './log-ends.js'
+import { removalOvertaken } from './log-ends.js'
 import { applySettingsOfMany } from './release-settings.js'
 import { shutOutAll } from './shut-out.js'
 import type { SourceContact } from './source-contact.js'
@@ -147,7 +147,7 @@ function record(
       const standing = standingOf(now, one)
       if (!result.ok || standing === 'STOPPED') continue
       if (now === undefined || standing === undefined) {
-        outcomes.set(topic, failed(overtaken(name, topic)))
+        outcomes.set(topic, failed(removalOvertaken(name, topic)))
         continue
       }
       records.push(

@@ -10,6 +10,7 @@ import { releaseLeftovers } from '../sync/acls/index.js'
 import { byName, type ServiceContext } from './context.js'
 import { drain, endsHere } from './drain.js'
 import { lossOf } from './loss.js'
+import { partitionsOf } from './partitions.js'
 import { stillReadOnly } from './release-topic.js'
 import { removeNow, unknownLoss } from './remove-now.js'
 import { keyOf, SourceContact } from './source-contact.js'
@@ -104,7 +105,7 @@ export async function removeAll(
 }
 
 const partitionsOfTopics = (mirror: Mirror, topics: readonly string[]) =>
-  topics.flatMap((topic) => Array.from({ length: mirror.topics.get(topic)!.partitions }, (_, partition) => ({ topic, partition })))
+  topics.flatMap((topic) => partitionsOf(mirror.topics.get(topic)!).map((partition) => ({ topic, partition })))
 
 /** Nothing comes here by itself, however long a drain waits. */
 const NOT_COPIED: { readonly [D in DesiredState]?: { readonly is: string; readonly first: string } } = {

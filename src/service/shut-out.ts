@@ -4,10 +4,11 @@ import { inPool } from '../client/many.js'
 import type { ActiveTopic, MirrorState } from '../mirror/fold.js'
 import type { PartitionStatus } from '../mirror/state.js'
 import { transactionalIdOf } from '../mirror/transactional-id.js'
-import { type Leaving, partitionsOf, statusOf } from './confirmation.js'
+import type { Leaving } from './confirmation.js'
 import type { ServiceContext } from './context.js'
 import { endTransactions, type Fence, fencePartitions } from './fence.js'
 import { recordLogEnds, type ShutOut } from './log-ends.js'
+import { partitionsOf, statusOf } from './partitions.js'
 
 /** InitProducerId requests in flight at once, of partitions that are filled by transactions. */
 const CLAIMS_AT_ONCE = 32

@@ -1,7 +1,7 @@
 import { latestState, mustExist, type SpecStore } from '../mirror/spec-store.js'
 import type { TopicSpec } from '../mirror/state.js'
 import type { Leaving } from './confirmation.js'
-import { overtaken } from './log-ends.js'
+import { removalOvertaken } from './log-ends.js'
 
 /**
  * What has become of a removal whose log ends are on record: from there on it is not taken back, and there is no other one of this
@@ -25,7 +25,7 @@ export async function stillLeaving<L extends Leaving>(
   try {
     const { topics } = mustExist(await latestState(store), name)
     const standing = leaving.map((one) => ({ one, is: standingOf(topics.get(one.topic), one) }))
-    for (const { one, is } of standing) if (is === undefined) failures.set(one.topic, overtaken(name, one.topic))
+    for (const { one, is } of standing) if (is === undefined) failures.set(one.topic, removalOvertaken(name, one.topic))
     return standing.flatMap(({ one, is }) => (is === 'STOPPING' ? [one] : []))
   } catch (error) {
     for (const { topic } of leaving) failures.set(topic, error as Error)

@@ -4,6 +4,7 @@ import { isActive, type MirrorState } from '../mirror/fold.js'
 import { mustExist } from '../mirror/spec-store.js'
 import type { PartitionStatus } from '../mirror/state.js'
 import type { ServiceContext } from './context.js'
+import { partitionsOf, statusOf } from './partitions.js'
 import { liveRunners } from './runners.js'
 import { watchState } from './state-watch.js'
 
@@ -85,9 +86,8 @@ export function laggards(state: MirrorState, name: string, wanted: Wanted, goal:
   return [...wanted].flatMap(([topic, partitions]) => {
     const spec = state.mirror(name)?.topics.get(topic)
     if (!isActive(spec)) return [{ what: `topic ${topic} is not in mirror ${name}` }]
-    return (partitions ?? Array.from({ length: spec.partitions }, (_, partition) => partition)).flatMap((partition) => {
-      const known = state.status(name, topic, partition)
-      const status = known?.addedAt === spec.addedAt ? known : undefined
+    return (partitions ?? partitionsOf(spec)).flatMap((partition) => {
+      const status = statusOf(state, name, topic, spec, partition)
       if (status?.state === goal) return []
       const reason = status?.error === undefined ? '' : ` (${status.error.message})`
       const what = `${topic}-${partition} of mirror ${name} is ${status?.state ?? 'not taken up'}${reason}`

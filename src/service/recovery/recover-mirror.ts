@@ -10,8 +10,9 @@ import { checkName } from '../../mirror/names.js'
 import { selectTopics } from '../../mirror/selection.js'
 import { type Mirror, mustExist, put } from '../../mirror/spec-store.js'
 import type { RecoveryWish } from '../../mirror/state.js'
+import { coming } from '../conflicts.js'
 import { byName, type ServiceContext, within } from '../context.js'
-import { coming } from '../pause.js'
+import { partitionsOf } from '../partitions.js'
 import { missingCreateRight, missingTopicRights, refuseMissingRights } from '../rights.js'
 import { liveRunners } from '../runners.js'
 import { checkedClusterId, openSource } from '../source-connection.js'
@@ -125,9 +126,7 @@ interface Diagnosed {
 async function diagnosed(work: Work, topic: string): Promise<Diagnosed[]> {
   const { mirror, options, source, context, unseen } = work
   const spec = mirror.topics.get(topic) as ActiveTopic
-  const partitions = Array.from({ length: spec.partitions }, (_, partition) => partition).filter(
-    (partition) => options.partitions?.includes(partition) ?? true,
-  )
+  const partitions = partitionsOf(spec).filter((partition) => options.partitions?.includes(partition) ?? true)
   const statusOf = (partition: number) => {
     const status = mirror.statuses.get(topic)?.get(partition)
     return status?.addedAt === spec.addedAt ? status : undefined

@@ -3,8 +3,8 @@ import { failure } from '../../mirror/errors.js'
 import { type ActiveTopic, isActive, isAdded } from '../../mirror/fold.js'
 import { type Mirror, mustExist, put } from '../../mirror/spec-store.js'
 import type { Reseed } from '../../mirror/state.js'
+import { coming, overtaken } from '../conflicts.js'
 import type { ServiceContext } from '../context.js'
-import { coming } from '../pause.js'
 
 /** Steps of a reseed, in their order; each may be interrupted and done again. */
 export type ReseedStep = 'stopping' | 'let-go' | 'examined' | 'copied' | 'kept' | 'deleted' | 'created' | 'added'
@@ -76,6 +76,3 @@ export function sameReseed(mirror: Mirror, topic: string, spec: Reseeding): Rese
   if (isActive(now) && now.addedAt === spec.addedAt && now.reseed?.at === spec.reseed.at) return { ...now, reseed: now.reseed }
   throw overtaken(mirror.name, topic)
 }
-
-const overtaken = (mirror: string, topic: string) =>
-  failure('CONFLICT', `another command has gone on with topic ${topic} of mirror ${mirror} meanwhile`, 'See what it is at with describe.')

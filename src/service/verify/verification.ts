@@ -3,6 +3,7 @@ import { ByteBudget } from '../../engine/byte-budget.js'
 import { MirrorError } from '../../mirror/errors.js'
 import { DESTINATION, sourceOf, toMirrorError } from '../../mirror/failures.js'
 import { crc32c } from '../../records/crc.js'
+import { partitionsOf } from '../partitions.js'
 import { type BothClusters, readBounds } from './bounds.js'
 import type { Side } from './comparison.js'
 import { LogReader } from './log-reader.js'
@@ -150,8 +151,6 @@ export class Verification {
     }
   }
 }
-
-const partitionsOf = ({ partitions }: { partitions: number }) => Array.from({ length: partitions }, (_, partition) => partition)
 
 const byTopicAndPartition = (a: VerifiedPartition, b: VerifiedPartition) =>
   a.topic < b.topic ? -1 : a.topic > b.topic ? 1 : a.partition - b.partition
