@@ -24,7 +24,11 @@ export function droppedWarning(topic: string, looked: ReadonlyMap<number, Looked
   })
   if (ranges.length === 0) return undefined
   const offsets = ranges.reduce((sum, { from, to }) => sum + to - from + 1n, 0n)
+  return `topic ${topic}: ${offsets} offset(s) below the source's log start are neither copied again nor kept: ${rangesText(ranges)}`
+}
+
+/** `0 to 9 of partition 0, 4 to 5 of partition 1 and of 2 more`, with a few of them; ends are included. */
+export function rangesText(ranges: readonly { readonly partition: number; readonly from: bigint; readonly to: bigint }[]): string {
   const named = ranges.slice(0, NAMED).map(({ partition, from, to }) => `${from} to ${to} of partition ${partition}`)
-  const more = ranges.length > NAMED ? ` and of ${ranges.length - NAMED} more` : ''
-  return `topic ${topic}: ${offsets} offset(s) below the source's log start are neither copied again nor kept: ${named.join(', ')}${more}`
+  return `${named.join(', ')}${ranges.length > NAMED ? ` and of ${ranges.length - NAMED} more` : ''}`
 }

@@ -1,6 +1,7 @@
 import { mirrorConfigOf } from '../../mirror/config.js'
 import type { MirrorState } from '../../mirror/fold.js'
 import type { Mirror } from '../../mirror/spec-store.js'
+import { spelled } from '../../mirror/spelled.js'
 import type { Addition } from '../../sync/topics/add-plan.js'
 import { planDiscovery } from '../../sync/topics/discovery-plan.js'
 import { isCircle } from '../../sync/topics/origins.js'
@@ -21,12 +22,10 @@ export function leftBehindWarning(
   const meant = planDiscovery(state, mirror, mirrorConfigOf(first.configs), sourceTopics.values()).add
   const left = meant.filter((topic) => !first.topics.has(topic) && !isCircle(sourceState, topic, destinationClusterId))
   if (left.length === 0) return []
-  const named = left.slice(0, NAMED)
-  const more = left.length - named.length
-  const add = `kafka-mirrors add --bootstrap-server ${destination.name} --mirror ${mirror} --topic ${named.join(',')}`
-  const takes = more > 0 ? 'takes the first ones, and reverse again names the next' : 'takes them'
+  const add = `kafka-mirrors add --bootstrap-server ${destination.name} --mirror ${mirror} --topic ${left.slice(0, NAMED).join(',')}`
+  const takes = left.length > NAMED ? 'takes the first ones, and reverse again names the next' : 'takes them'
   return [
     `${left.length} topic(s) of ${source.name} that the patterns of mirror ${mirror} match are in neither mirror and are not copied back: ` +
-      `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}; ${add} ${takes}`,
+      `${spelled(left, NAMED)}; ${add} ${takes}`,
   ]
 }

@@ -1,4 +1,5 @@
 import { failure, type MirrorError } from '../../mirror/errors.js'
+import { rangesText } from '../recovery/dropped.js'
 import type { ReversedPartition } from './types.js'
 
 const NAMED = 3
@@ -24,9 +25,7 @@ const GO_ON =
 export function gapSentence(topic: string, other: string, partitions: readonly ReversedPartition[]): string | undefined {
   const gaps = partitions.flatMap(({ partition, lost }) => (lost === undefined ? [] : [{ partition, ...lost }]))
   if (gaps.length === 0) return undefined
-  const named = gaps.slice(0, NAMED).map(({ partition, from, to }) => `${from} to ${to} of partition ${partition}`)
-  const more = gaps.length > NAMED ? ` and of ${gaps.length - NAMED} more` : ''
-  return `topic ${topic}: offsets that this cluster lacks are no longer on ${other}: ${named.join(', ')}${more}`
+  return `topic ${topic}: offsets that this cluster lacks are no longer on ${other}: ${rangesText(gaps)}`
 }
 
 function rangeOf({ partition, sourceOffset, differsFrom, divergedOffsets, ...tail }: ReversedPartition): string {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MirrorError } from '../../mirror/errors.js'
+import { spelled } from '../../mirror/spelled.js'
 import { liveRunners } from '../runners.js'
 import { type BothClusters, readBounds } from './bounds.js'
 import type { DifferenceBook } from './partition-findings.js'
@@ -37,10 +38,7 @@ export async function checkStarts(clusters: BothClusters, compared: readonly Com
   }
   const names = late.filter((one) => !followed.includes(one)).map(({ job }) => `${job.topic}-${job.partition}`)
   if (names.length === 0) return []
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
-  return [
-    `${names.slice(0, 3).join(', ')}${more}: the source's log starts later by now, and no runner is copying to move the destination's start`,
-  ]
+  return [`${spelled(names, 3)}: the source's log starts later by now, and no runner is copying to move the destination's start`]
 }
 
 async function stillBehind(clusters: BothClusters, compared: readonly ComparedPartition[]): Promise<ComparedPartition[]> {

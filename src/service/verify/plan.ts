@@ -1,4 +1,5 @@
 import { least, most } from '../../mirror/offsets.js'
+import { spelled } from '../../mirror/spelled.js'
 import type { PartitionBounds } from './bounds.js'
 import type { OffsetRange } from './log-view.js'
 import type { CompactionRule } from './partition-findings.js'
@@ -88,10 +89,9 @@ export function nothingWarning(planned: readonly PlannedPartition[], { from, to 
   if (from === undefined && to === undefined) return []
   const outside = planned.filter(({ range }) => range.from >= range.to)
   if (outside.length === 0) return []
-  const names = outside.slice(0, NAMED).map(({ job }) => `${job.topic}-${job.partition} (${comparableOf(job)})`)
-  const more = outside.length > NAMED ? ` and ${outside.length - NAMED} more` : ''
+  const names = outside.map(({ job }) => `${job.topic}-${job.partition} (${comparableOf(job)})`)
   const asked = [...(from === undefined ? [] : [`from ${from}`]), ...(to === undefined ? [] : [`up to, not including, ${to}`])].join(' ')
-  return [`nothing was compared of ${names.join(', ')}${more}: no offset ${asked} is on both sides`]
+  return [`nothing was compared of ${spelled(names, NAMED)}: no offset ${asked} is on both sides`]
 }
 
 function comparableOf({ bounds, mirroredEnd }: PartitionJob): string {

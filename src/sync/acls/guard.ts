@@ -5,6 +5,7 @@ import { latestState } from '../../mirror/spec-store.js'
 import { planCanary, planGuards } from './guard-plan.js'
 import { awaitSteps } from './look.js'
 import { type AclRound, MISSING_ALTER } from './round.js'
+import { shown } from './shown.js'
 import type { AclStep } from './step.js'
 
 const ONLY_WATCHED = 'topics are not read-only, only watched for foreign writes'
@@ -32,8 +33,7 @@ export async function guardTopics(round: AclRound, runnerIs: RunnerIs): Promise<
   if (!superUser) round.notes.push(`${ONLY_WATCHED}: the runner is not a super user of the destination`)
   const open = superUser ? await openTopics(round) : []
   if (open.length > 0) {
-    const names = `${open.slice(0, 3).join(', ')}${open.length > 3 ? `, and ${open.length - 3} more` : ''}`
-    round.notes.push(`topics without access rules are only watched for foreign writes, as brokers have ${OPEN_BY_DEFAULT}: ${names}`)
+    round.notes.push(`topics without access rules are only watched for foreign writes, as brokers have ${OPEN_BY_DEFAULT}: ${shown(open)}`)
   }
   await setGuards(round, superUser, new Set(open))
 }

@@ -9,6 +9,7 @@ import { isCaredFor } from '../topics/active-topics.js'
 import { applySteps } from './apply.js'
 import { awaitSteps, type InForce, lookAtAcls } from './look.js'
 import { concernsAcls, isUnderWay, leftAlone, planRelease, type ReleaseView, unreleased } from './release-plan.js'
+import { shown } from './shown.js'
 import { type AclStep, isShared, keysOf, recordOf } from './step.js'
 
 export interface ReleaseAclsOptions {
@@ -49,7 +50,7 @@ export async function releaseAclsOf(options: ReleaseAclsOptions & { readonly top
     const { isStale, ...released } = await releaseTopics({ destination, store, now }, { state, mirror, topics, present })
     if (!isStale) return released
   }
-  throw failure('CONFLICT', `access rules of ${subjectOf(topics)} keep changing at the same time`, 'Run remove again to finish.')
+  throw failure('CONFLICT', `access rules of topic ${shown(topics)} keep changing at the same time`, 'Run remove again to finish.')
 }
 
 const NO_AUTHORIZER = 'the destination has no authorizer now; should it get one again, rules that the mirror made are in force there again'
@@ -59,9 +60,6 @@ function withoutAuthorizer(view: ReleaseView): string[] {
   const lacking = planRelease(view).flatMap(({ effect, binding }) => (effect === 'create' ? [describeBinding(binding)] : []))
   return [lacking.length === 0 ? NO_AUTHORIZER : `${NO_AUTHORIZER}, but not those that it withheld: ${lacking.join(', ')}`]
 }
-
-const subjectOf = (topics: readonly string[]): string =>
-  `topic ${topics.slice(0, 3).join(', ')}${topics.length > 3 ? `, and ${topics.length - 3} more` : ''}`
 
 /**
  * For topics that have left already: finishes what a removal could not, and looks whether something keeps clients from writing all the
@@ -114,7 +112,7 @@ export async function releaseTopics(
   const warnings = [...lacking.map(({ step, error }) => refusal(step, error)), ...foreignGuards(view)]
   const bearing = changed.filter(({ binding }) => view.topics.some((topic) => coversTopic(binding, topic)))
   const inForce = bearing.length === 0 ? 'everywhere' : await awaitSteps(context.destination, bearing, filterFor(view.topics))
-  if (inForce !== 'everywhere') warnings.push(`${subjectOf(view.topics)}: ${NOT_IN_FORCE[inForce]}`)
+  if (inForce !== 'everywhere') warnings.push(`topic ${shown(view.topics)}: ${NOT_IN_FORCE[inForce]}`)
   const readOnly = lacking.flatMap(({ step }) => (isTopicGuard(step) ? [step.binding.resourceName] : []))
   const passing = lacking.filter(({ step, error }) => step.effect === 'create' && mayPass(error))
   const lacks = (topic: string) => passing.some(({ step: { binding } }) => coversTopic(binding, topic))

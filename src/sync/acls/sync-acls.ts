@@ -11,6 +11,7 @@ import { bindsEverybody, isGuard, planAcls } from './plan.js'
 import { foreignGuards, releaseTopics } from './release-acls.js'
 import { leftAlone, unreleased } from './release-plan.js'
 import { AclRound, MISSING_ALTER } from './round.js'
+import { shown } from './shown.js'
 import { type AclStep, followers, isLive } from './step.js'
 
 const NOTHING: SyncReport = { changes: 0, problems: [], notes: [] }
@@ -97,12 +98,9 @@ async function copyRules(round: AclRound, runnerIs: RunnerIs): Promise<void> {
 const isOldDenial = ({ binding, before, left }: AclStep): boolean =>
   binding.permission === 'DENY' && (before !== undefined || left === true)
 
-const SHOWN = 3
-
 function note({ notes }: AclRound, what: string, bindings: readonly AclBinding[]): void {
   if (bindings.length === 0) return
-  const more = bindings.length > SHOWN ? `, and ${bindings.length - SHOWN} more` : ''
-  notes.push(`rules ${what}: ${bindings.slice(0, SHOWN).map(describeBinding).join(', ')}${more}`)
+  notes.push(`rules ${what}: ${shown(bindings.map(describeBinding))}`)
 }
 
 /**

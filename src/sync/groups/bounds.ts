@@ -1,8 +1,9 @@
 import { listOffsets } from '../../client/admin-partitions.js'
 import type { TopicPartition } from '../../client/by-leader.js'
 import type { Cluster } from '../../client/cluster.js'
+import { spelled } from '../../mirror/spelled.js'
 import { Errors, KafkaError } from '../../protocol/index.js'
-import { type Findings, spelled } from './findings.js'
+import type { Findings } from './findings.js'
 import { type Bounds, partitionKey } from './plan.js'
 
 /**

@@ -1,16 +1,9 @@
 import { UnsupportedVersionError } from '../../client/errors.js'
 import type { Result } from '../../client/result.js'
+import { spelled } from '../../mirror/spelled.js'
 import { Errors, KafkaError } from '../../protocol/index.js'
 import type { SyncReport } from '../types.js'
 import { isActive, reasonOf, type Side } from './refusals.js'
-
-/** Names or partitions that a message spells out. */
-const SPELLED = 5
-
-export function spelled(names: readonly string[]): string {
-  const more = names.length - SPELLED
-  return more > 0 ? `${names.slice(0, SPELLED).join(', ')} and ${more} more` : names.join(', ')
-}
 
 /** What a round finds on its way, group by group. */
 export class Findings {

@@ -1,5 +1,6 @@
 import { isActive, type MirrorState } from '../../mirror/fold.js'
 import type { Mirror } from '../../mirror/spec-store.js'
+import { spelled } from '../../mirror/spelled.js'
 
 const NAMED = 10
 
@@ -32,8 +33,7 @@ export const isCircle = (source: SourceState, topic: string, own: string): boole
 /** Says which topics a pattern leaves alone because the source has them from here; nothing where there are none. */
 export function notCopiedBack(topics: readonly string[]): string[] {
   if (topics.length === 0) return []
-  const more = topics.length > NAMED ? ` and ${topics.length - NAMED} more` : ''
-  return [`not copied back, since the source has them from this cluster: ${topics.slice(0, NAMED).join(', ')}${more}`]
+  return [`not copied back, since the source has them from this cluster: ${spelled(topics, NAMED)}`]
 }
 
 /** The mirror that copies the topic to the cluster whose state this is. */
