@@ -170,10 +170,15 @@ describe('a guard', () => {
     world.destination.moment = async (api) => {
       if (api !== 'CreateAcls' || waitedFor !== undefined) return
       waitedFor = false
+      let looks = 0
+      world.store.moment = async () => {
+        looks++
+      }
       removal = world.releaseWithin(60_000, 'a1').then(() => {
         isRemoved = true
       })
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      // It has written down that the topic leaves, and looked again and again whether the runner is done.
+      await vi.waitFor(() => expect(looks).toBeGreaterThan(8), { timeout: 10_000 })
       waitedFor = !isRemoved
     }
     const round = world.round()
