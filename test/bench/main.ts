@@ -151,7 +151,7 @@ async function main(options: BenchOptions): Promise<Report> {
   const workDir = await mkdtemp(join(tmpdir(), 'kafka-mirrors-bench-'))
   const closing: (() => Promise<unknown>)[] = [() => rm(workDir, { recursive: true, force: true })]
   try {
-    const tools = await prepareTools(workDir, options.peers.includes('mm2'), say)
+    const tools = await prepareTools(workDir, options, say)
     const properties = { 'log.segment.delete.delay.ms': '1000', 'log.retention.check.interval.ms': '300000' }
     const nodes: BenchNode[] = []
     for (const version of [SOURCE_VERSION, DESTINATION_VERSION]) {

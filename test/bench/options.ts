@@ -8,6 +8,8 @@ export interface BenchOptions {
   /** Parts to run: workloads by name, `latency`, `idle`, `list`, `verify`. */
   readonly only: readonly string[]
   readonly peers: readonly PeerName[]
+  /** A checkout of an earlier commit, built, that is one of the peers; undefined: none. */
+  readonly before: string | undefined
   readonly rounds: number
   /** Instead of each workload's own number. */
   readonly records: number | undefined
@@ -21,6 +23,7 @@ export interface BenchOptions {
 export const USAGE = `npm run bench -- [flags]
   --only NAME,…     of ${PARTS.join(', ')} (default: all)
   --peers NAME,…    of ${PEER_NAMES.join(', ')} (default: all)
+  --before DIR      a built checkout of an earlier commit, which takes turns with the others
   --rounds N        peers take turns N times, medians are shown; mm2 runs in the first only (default 3)
   --records N       instead of each workload's own number
   --seconds N       of each latency rate and of the idle runner (default 10)
@@ -35,6 +38,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     options: {
       only: { type: 'string', multiple: true },
       peers: { type: 'string', multiple: true },
+      before: { type: 'string' },
       rounds: { type: 'string', default: '3' },
       records: { type: 'string' },
       seconds: { type: 'string', default: '10' },
@@ -45,9 +49,13 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     },
   })
   if (values.help) return undefined
+  if (values.before === undefined && values.peers?.some((list) => list.split(',').includes('before')))
+    throw new Error("--peers: 'before' needs --before DIR")
+  const peers = chosen('--peers', values.peers, PEER_NAMES)
   return {
     only: chosen('--only', values.only, PARTS),
-    peers: chosen('--peers', values.peers, PEER_NAMES),
+    peers: peers.filter((peer) => peer !== 'before' || values.before !== undefined),
+    before: values.before,
     rounds: positive('--rounds', values.rounds),
     records: values.records === undefined ? undefined : positive('--records', values.records),
     seconds: positive('--seconds', values.seconds),

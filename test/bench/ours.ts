@@ -7,10 +7,20 @@ import type { Tools } from './tools.js'
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
-export const kafkaMirrors = (...args: string[]): Promise<string> => run(`kafka-mirrors ${args[0]}`, process.execPath, [PROGRAM, ...args])
+export const kafkaMirrors = (...args: string[]): Promise<string> => programAt(PROGRAM)(...args)
 
-/** The real program: a mirror made through the command line, and a runner as a process of its own. */
-export async function startOurs(job: CopyJob, tools: Tools): Promise<RunningPeer> {
+const programAt =
+  (program: string) =>
+  (...args: string[]): Promise<string> =>
+    run(`kafka-mirrors ${args[0]}`, process.execPath, [program, ...args])
+
+/**
+ * The real program: a mirror made through the command line, and a runner as a process of its own.
+ *
+ * @param program entry point of the build to measure; the default is this one
+ */
+export async function startOurs(job: CopyJob, tools: Tools, program = PROGRAM): Promise<RunningPeer> {
+  const kafkaMirrors = programAt(program)
   const mirror = `bench-${job.label}`
   const file = join(tools.workDir, `${mirror}.properties`)
   await writeFile(file, `bootstrap.servers=${job.source}\n`)
@@ -18,7 +28,7 @@ export async function startOurs(job: CopyJob, tools: Tools): Promise<RunningPeer
   await kafkaMirrors('create', ...destination, '--mirror', mirror, '--mirror-config', file)
   await kafkaMirrors('add', ...destination, '--mirror', mirror, '--topic', job.topic)
   const profile = job.profileDir === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', job.profileDir]
-  const child = Child.start('kafka-mirrors run', process.execPath, [...profile, PROGRAM, 'run', ...destination])
+  const child = Child.start('kafka-mirrors run', process.execPath, [...profile, program, 'run', ...destination])
   return {
     child,
     async stop() {

@@ -4,7 +4,7 @@ import { startMirrorMaker } from './mirror-maker.js'
 import { startOurs } from './ours.js'
 import type { Tools } from './tools.js'
 
-export const PEER_NAMES = ['ours', 'franz-go', 'mm2', 'ceiling'] as const
+export const PEER_NAMES = ['ours', 'before', 'franz-go', 'mm2', 'ceiling'] as const
 export type PeerName = (typeof PEER_NAMES)[number]
 
 /** One copy of one topic, from a full source to an empty destination topic. */
@@ -42,6 +42,7 @@ const CEILING = fileURLToPath(new URL('./ceiling-child.ts', import.meta.url))
 
 export const PEERS: Readonly<Record<PeerName, Peer>> = {
   ours: { createsTopic: true, start: startOurs },
+  before: { createsTopic: true, start: (job, tools) => startOurs(job, tools, tools.before) },
   'franz-go': {
     async start(job, { franzGo }) {
       const flags = ['--source', job.source, '--destination', job.destination, '--topic', job.topic, '--compression', job.compression]

@@ -100,12 +100,12 @@ function ratiosOf(copies: readonly CopyResult[], name: string, targets: Workload
   const ours = medianOf(copies, name, 'ours')
   if (ours === undefined) return []
   const lines: string[] = []
-  for (const peer of ['mm2', 'franz-go', 'ceiling'] as const) {
+  for (const peer of ['before', 'mm2', 'franz-go', 'ceiling'] as const) {
     const other = medianOf(copies, name, peer)
     if (other === undefined) continue
     const cpu = ours.cpuSeconds / other.cpuSeconds
     const promise = peer === 'franz-go' ? targets.cpuOfFranzGo : undefined
-    const rate = against(ours.recordsPerSecond / other.recordsPerSecond, targets[peer], true)
+    const rate = against(ours.recordsPerSecond / other.recordsPerSecond, peer === 'before' ? undefined : targets[peer], true)
     lines.push(`ours / ${peer}: ${rate} × the rate, ${against(cpu, promise, false)} × the CPU seconds`)
   }
   if (ours.peakRssMb !== undefined) lines.push(`peak RSS of ours: ${against(ours.peakRssMb, RSS_TARGET_MB, false, 0)} MB`)

@@ -29,6 +29,12 @@ describe('the benchmark', () => {
     expect(text).toContain('FAILED idle: no')
   })
 
+  it('measures an earlier build only where one is given', () => {
+    expect(parseOptions([])?.peers).not.toContain('before')
+    expect(parseOptions(['--before', 'old', '--peers', 'ours,before'])).toMatchObject({ peers: ['ours', 'before'], before: 'old' })
+    expect(() => parseOptions(['--peers', 'before'])).toThrow("'before' needs --before DIR")
+  })
+
   it('sums self time by owner without idle time', () => {
     const node = (id: number, url: string, functionName = 'f') => ({ id, callFrame: { functionName, url } })
     const nodes = [
